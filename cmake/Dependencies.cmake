@@ -1,0 +1,23 @@
+# Every dependency, and why, is listed in docs/dependencies.md. All are Debian packages.
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(Boost REQUIRED)
+find_package(Threads REQUIRED)
+if(FEDSINKHORN_OPENMP)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+endif()
+
+# These come without (usable) CMake packages: find header and library, make a target.
+function(fedsinkhorn_find name header library)
+  find_path(${name}_INCLUDE ${header} PATH_SUFFIXES ${ARGN} REQUIRED)
+  find_library(${name}_LIBRARY ${library} PATH_SUFFIXES ${ARGN} REQUIRED)
+  add_library(${name} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${name} SYSTEM INTERFACE ${${name}_INCLUDE})
+  target_link_libraries(${name} INTERFACE ${${name}_LIBRARY})
+endfunction()
+fedsinkhorn_find(openblas cblas.h openblas openblas-pthread openblas-openmp openblas-serial)
+fedsinkhorn_find(mpfr mpfr.h mpfr)
+fedsinkhorn_find(gmp gmp.h gmp)
+fedsinkhorn_find(hwy hwy/highway.h hwy)
+add_library(hwy::hwy ALIAS hwy)

@@ -1,0 +1,66 @@
+# How our own code is compiled: warnings are errors, private headers are visible, sanitizers when asked for.
+function(fedsinkhorn_private_settings target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE -Wno-restrict) # GCC bug 105651: false alarms on std::string
+  endif()
+  if(FEDSINKHORN_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${FEDSINKHORN_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${FEDSINKHORN_SANITIZE})
+  endif()
+endfunction()
+
+# A module is a set of objects; the libraries below are made of all of them.
+#   fedsinkhorn_module(name SOURCES ... LINK ...)
+function(fedsinkhorn_module name)
+  cmake_parse_arguments(MODULE "" "" "SOURCES;LINK" ${ARGN})
+  set(target fedsinkhorn_${name})
+  add_library(${target} OBJECT ${MODULE_SOURCES})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PRIVATE ${MODULE_LINK} Threads::Threads)
+  if(FEDSINKHORN_OPENMP)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+  endif()
+  fedsinkhorn_private_settings(${target})
+  set_property(GLOBAL APPEND PROPERTY FEDSINKHORN_OBJECTS $<TARGET_OBJECTS:${target}>)
+  set_property(GLOBAL APPEND PROPERTY FEDSINKHORN_LINK ${MODULE_LINK})
+endfunction()
+
+# fedsinkhorn-static: for our own programs and tests. fedsinkhorn (shared): what is installed; its dependencies are its
+# own business, so that find_package(fedsinkhorn) needs nothing else.
+function(fedsinkhorn_library)
+  get_property(objects GLOBAL PROPERTY FEDSINKHORN_OBJECTS)
+  get_property(link GLOBAL PROPERTY FEDSINKHORN_LINK)
+  list(REMOVE_DUPLICATES link)
+  if(FEDSINKHORN_OPENMP)
+    list(APPEND link OpenMP::OpenMP_CXX)
+  endif()
+
+  add_library(fedsinkhorn-static STATIC ${objects})
+  set_target_properties(fedsinkhorn-static PROPERTIES OUTPUT_NAME fedsinkhorn-static)
+  target_include_directories(fedsinkhorn-static PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(fedsinkhorn-static PUBLIC ${link} Threads::Threads)
+
+  add_library(fedsinkhorn SHARED ${objects})
+  add_library(fedsinkhorn::fedsinkhorn ALIAS fedsinkhorn)
+  set_target_properties(fedsinkhorn PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_include_directories(fedsinkhorn PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(fedsinkhorn PRIVATE ${link} Threads::Threads)
+  target_compile_features(fedsinkhorn PUBLIC cxx_std_20)
+  if(FEDSINKHORN_SANITIZE)
+    target_link_options(fedsinkhorn PRIVATE -fsanitize=${FEDSINKHORN_SANITIZE})
+  endif()
+
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(TARGETS fedsinkhorn EXPORT fedsinkhorn-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT fedsinkhorn-targets NAMESPACE fedsinkhorn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fedsinkhorn)
+  include(CMakePackageConfigHelpers)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/fedsinkhorn-config-version.cmake
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/fedsinkhorn-config.cmake
+                ${PROJECT_BINARY_DIR}/fedsinkhorn-config-version.cmake
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fedsinkhorn)
+endfunction()

@@ -1,0 +1,11 @@
+// Everything a user of the library needs.
+#pragma once
+
+#include "fedsinkhorn/error.hpp"
+#include "fedsinkhorn/matrix.hpp"
+#include "fedsinkhorn/npy.hpp"
+#include "fedsinkhorn/options.hpp"
+#include "fedsinkhorn/problem.hpp"
+#include "fedsinkhorn/result.hpp"
+#include "fedsinkhorn/solve.hpp"
+#include "fedsinkhorn/version.hpp"

@@ -1,0 +1,54 @@
+// What is to be solved:  min <P, C> + epsilon * sum P (log P - 1)  over P >= 0 with P 1 = a and P' 1 = b.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "fedsinkhorn/matrix.hpp"
+
+namespace fedsinkhorn {
+
+/// A cost for every pair. +inf forbids the pair; NaN and -inf are refused. Any offset and sign.
+struct CostMatrix {
+  AnyMatrix matrix;  ///< n x m
+  /// If set, called as rows_done(first, count) from any thread when those rows will not be read again soon; the owner
+  /// of a mapped file can then let their pages go.
+  std::function<void(std::size_t, std::size_t)> rows_done{};
+};
+
+/// sqeuclidean: |x - y|^2 (not halved). euclidean: |x - y|. cosine: 1 - x.y / (|x| |y|).
+enum class Metric { sqeuclidean, euclidean, cosine };
+
+/// Costs computed from two clouds of points, rows of x and y.
+struct PointClouds {
+  AnyMatrix x;  ///< n x d
+  AnyMatrix y;  ///< m x d
+  Metric metric = Metric::sqeuclidean;
+};
+
+using Cost = std::variant<CostMatrix, PointClouds>;
+
+/// How error messages call the inputs; the command line puts file names here.
+struct InputNames {
+  std::string cost = "cost";
+  std::string x = "points x";
+  std::string y = "points y";
+  std::string a = "a";
+  std::string b = "b";
+  std::string epsilon = "epsilon";
+};
+
+/// Views only: the caller keeps the data alive until solve() returns.
+struct Problem {
+  Cost cost;
+  double epsilon = 0;            ///< absolute, in units of the cost; must be positive
+  std::span<const double> a{};   ///< n masses; empty means uniform with total 1
+  MatrixView<double> b{};        ///< m x N masses, one column a target; empty means one uniform target with total 1
+  double mass_tolerance = 1e-8;  ///< relative difference of the totals of a and b put down to rounding
+  InputNames names{};
+};
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,42 @@
+// The entry points of the library.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "fedsinkhorn/options.hpp"
+#include "fedsinkhorn/problem.hpp"
+#include "fedsinkhorn/result.hpp"
+
+namespace fedsinkhorn {
+
+/// Solves the problem. Throws InputError for data that cannot be solved as given (naming the culprit) and for a
+/// problem that does not fit into memory; anything else, non-convergence included, is in Result::status.
+/// Safe to call from several threads at once.
+[[nodiscard]] Result solve(const Problem& problem, const Options& options = {});
+
+/// Bytes solve() would hold at its peak for this problem, inputs not counted.
+[[nodiscard]] std::uint64_t predicted_bytes(const Problem& problem, const Options& options = {});
+
+/// The plan of a result, row by row, never stored as a whole: P_ij = exp((f_i + g_j - C_ij) / epsilon), computed from
+/// logarithms, so that no entry overflows. Both arguments must outlive it.
+class Plan {
+ public:
+  /// threads as in Options: 0 means all cores.
+  Plan(const Problem& problem, const Result& result, int threads = 0);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
+
+  /// Writes rows [first, first + count) for one target into out, row-major, count x columns.
+  void rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace fedsinkhorn

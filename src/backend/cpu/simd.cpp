@@ -1,0 +1,428 @@
+// Compiled once per instruction set by Highway's foreach_target: everything between HWY_BEFORE_NAMESPACE and
+// HWY_AFTER_NAMESPACE exists in one copy per target; the selection at the end exists once.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/simd.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "backend/cpu/simd.hpp"
+#include "fedsinkhorn/error.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace fedsinkhorn::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D64 = hn::ScalableTag<double>;
+using D32 = hn::ScalableTag<float>;
+using Half32 = hn::Rebind<float, D64>;  // as many floats as there are doubles in a vector
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Loading a stored row as the type the products are computed in.
+
+template <class V, class S>
+struct Lanes;
+
+template <>
+struct Lanes<double, double> {
+  using D = D64;
+  static HWY_INLINE auto load(const double* p) { return hn::LoadU(D(), p); }
+};
+template <>
+struct Lanes<double, float> {
+  using D = D64;
+  static HWY_INLINE auto load(const float* p) { return hn::PromoteTo(D(), hn::LoadU(Half32(), p)); }
+};
+template <>
+struct Lanes<float, float> {
+  using D = D32;
+  static HWY_INLINE auto load(const float* p) { return hn::LoadU(D(), p); }
+};
+
+HWY_INLINE double total(D64 d, hn::Vec<D64> x) { return hn::GetLane(hn::SumOfLanes(d, x)); }
+HWY_INLINE double total(D32 d, hn::Vec<D32> x) {
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(x, d, lanes);
+  double sum = 0;
+  for (std::size_t l = 0; l < hn::Lanes(d); ++l) sum += static_cast<double>(lanes[l]);
+  return sum;
+}
+
+// float32 sums are moved into a float64 total every so many columns, so that their error does not grow with the row.
+template <class V>
+constexpr std::size_t kSumBlock = sizeof(V) == 8 ? std::numeric_limits<std::size_t>::max() : 2048;
+
+// Rows come from memory faster when asked for ahead of time: a core's own prefetchers leave part of the bus idle. One
+// request fetches a pair of lines on the machines at hand, so every other line is asked for.
+constexpr std::size_t kPrefetchPair = 128;
+constexpr std::size_t kPrefetchAhead = 4096;
+
+template <std::size_t R, class S>
+HWY_INLINE void prefetch_rows(const S* rows, std::size_t stride, std::size_t ahead) {
+  for (std::size_t k = 0; k < R; ++k) {
+    __builtin_prefetch(reinterpret_cast<const char*>(rows + k * stride) + ahead, 0, 2);
+  }
+}
+
+template <class S, class V, std::size_t R>
+void dot_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const V* HWY_RESTRICT v,
+               double* q) {
+  using L = Lanes<V, S>;
+  const typename L::D d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t pair = kPrefetchPair / sizeof(S);
+  for (std::size_t k = 0; k < R; ++k) q[k] = 0;
+  for (std::size_t first = 0; first < columns;) {
+    const std::size_t last = columns - first > kSumBlock<V> ? first + kSumBlock<V> : columns;
+    hn::Vec<typename L::D> sum[R];
+    for (std::size_t k = 0; k < R; ++k) sum[k] = hn::Zero(d);
+    for (std::size_t begin = first; begin < last; begin += pair) {
+      prefetch_rows<R>(rows + begin, stride, kPrefetchAhead);
+      const std::size_t end = last - begin > pair ? begin + pair : last;
+      for (std::size_t j = begin; j < end; j += lanes) {
+        const auto vj = hn::LoadU(d, v + j);
+        for (std::size_t k = 0; k < R; ++k) sum[k] = hn::MulAdd(L::load(rows + k * stride + j), vj, sum[k]);
+      }
+    }
+    for (std::size_t k = 0; k < R; ++k) q[k] += total(d, sum[k]);
+    first = last;
+  }
+}
+
+template <class S, class V, std::size_t R>
+void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const double* HWY_RESTRICT u,
+               V* HWY_RESTRICT r) {
+  using L = Lanes<V, S>;
+  const typename L::D d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t pair = kPrefetchPair / sizeof(S);
+  hn::Vec<typename L::D> scale[R];
+  for (std::size_t k = 0; k < R; ++k) scale[k] = hn::Set(d, static_cast<V>(u[k]));
+  for (std::size_t begin = 0; begin < columns; begin += pair) {
+    // These rows are in cache already; the bus is used to bring in those that follow.
+    prefetch_rows<R>(rows + begin, stride, R * stride * sizeof(S));
+    const std::size_t end = columns - begin > pair ? begin + pair : columns;
+    for (std::size_t j = begin; j < end; j += lanes) {
+      auto sum = hn::LoadU(d, r + j);
+      for (std::size_t k = 0; k < R; ++k) sum = hn::MulAdd(L::load(rows + k * stride + j), scale[k], sum);
+      hn::StoreU(sum, d, r + j);
+    }
+  }
+}
+
+template <class S, class V>
+void dot_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const V* v, double* q) {
+  for (; count >= 8; count -= 8, rows += 8 * stride, q += 8) dot_block<S, V, 8>(rows, stride, columns, v, q);
+  for (; count >= 4; count -= 4, rows += 4 * stride, q += 4) dot_block<S, V, 4>(rows, stride, columns, v, q);
+  for (; count >= 2; count -= 2, rows += 2 * stride, q += 2) dot_block<S, V, 2>(rows, stride, columns, v, q);
+  for (; count >= 1; count -= 1, rows += stride, q += 1) dot_block<S, V, 1>(rows, stride, columns, v, q);
+}
+
+template <class S, class V>
+void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, V* r) {
+  for (; count >= 8; count -= 8, rows += 8 * stride, u += 8) add_block<S, V, 8>(rows, stride, columns, u, r);
+  for (; count >= 4; count -= 4, rows += 4 * stride, u += 4) add_block<S, V, 4>(rows, stride, columns, u, r);
+  for (; count >= 2; count -= 2, rows += 2 * stride, u += 2) add_block<S, V, 2>(rows, stride, columns, u, r);
+  for (; count >= 1; count -= 1, rows += stride, u += 1) add_block<S, V, 1>(rows, stride, columns, u, r);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Exponentials. The largest argument is clamped: beyond it exp overflows, and the loops that watch the scalings see
+// the huge value and fall back to the log domain.
+
+constexpr double kLargestExponent64 = 700.0;
+constexpr double kSmallestExponent64 = -690.0;  // exp gives 2e-300; smaller values are flushed to 0
+constexpr double kLargestExponent32 = 88.0;
+constexpr double kSmallestExponent32 = -87.0;  // just above the smallest normal float
+
+HWY_INLINE hn::Vec<D64> exponent(hn::Vec<D64> phi, hn::Vec<D64> psi, hn::Vec<D64> cost, hn::Vec<D64> inverse_epsilon) {
+  return hn::Mul(hn::Sub(hn::Add(phi, psi), cost), inverse_epsilon);
+}
+
+HWY_INLINE hn::Vec<D64> gibbs(D64 d, hn::Vec<D64> t) {
+  const auto low = hn::Set(d, kSmallestExponent64);
+  const auto clamped = hn::Min(hn::Max(t, low), hn::Set(d, kLargestExponent64));
+  return hn::IfThenElseZero(hn::Gt(t, low), hn::Exp(d, clamped));
+}
+
+void gibbs_rows64(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
+                  const double* phi, const double* psi, double inverse_epsilon, double* out, std::size_t out_stride) {
+  const D64 d;
+  const auto scale = hn::Set(d, inverse_epsilon);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto row = hn::Set(d, phi[k]);
+    for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+      const auto t = exponent(row, hn::LoadU(d, psi + j), hn::LoadU(d, cost + k * cost_stride + j), scale);
+      hn::StoreU(gibbs(d, t), d, out + k * out_stride + j);
+    }
+  }
+}
+
+// The exponent is formed in float64 (it is a small difference of large numbers), its exponential in float32.
+void gibbs_rows32(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
+                  const double* phi, const double* psi, double inverse_epsilon, float* out, std::size_t out_stride) {
+  const D64 d;
+  const Half32 h;
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto low = hn::Set(d, kSmallestExponent32);
+  const auto high = hn::Set(d, kLargestExponent32);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto row = hn::Set(d, phi[k]);
+    for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+      const auto t = exponent(row, hn::LoadU(d, psi + j), hn::LoadU(d, cost + k * cost_stride + j), scale);
+      const auto clamped = hn::Min(hn::Max(t, low), high);
+      // exp(t) = exp(nearest float) * (1 + remainder): keeps the last digits of a large exponent.
+      const auto nearest = hn::DemoteTo(h, clamped);
+      const auto rest = hn::DemoteTo(h, hn::Sub(clamped, hn::PromoteTo(d, nearest)));
+      const auto value = hn::Exp(h, nearest);
+      const auto result = hn::MulAdd(value, rest, value);
+      const auto keep = hn::DemoteTo(h, hn::IfThenElseZero(hn::Gt(t, low), hn::Set(d, 1.0)));
+      hn::StoreU(hn::Mul(result, keep), h, out + k * out_stride + j);
+    }
+  }
+}
+
+void gibbs_and_log_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
+                        const double* phi, const double* psi, double inverse_epsilon, double* kernel,
+                        double* kernel_log, std::size_t out_stride) {
+  const D64 d;
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto zero = hn::Zero(d);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto row = hn::Set(d, phi[k]);
+    for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+      const auto t = exponent(row, hn::LoadU(d, psi + j), hn::LoadU(d, cost + k * cost_stride + j), scale);
+      const auto value = gibbs(d, t);
+      hn::StoreU(value, d, kernel + k * out_stride + j);
+      hn::StoreU(hn::IfThenElseZero(hn::Gt(value, zero), hn::Mul(value, t)), d, kernel_log + k * out_stride + j);
+    }
+  }
+}
+
+double row_log_sum_exp(const double* cost, std::size_t columns, const double* psi, double inverse_epsilon) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto infinity = std::numeric_limits<double>::infinity();
+  auto best = hn::Set(d, -infinity);
+  for (std::size_t j = 0; j < columns; j += lanes) {
+    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)));
+  }
+  const double largest = hn::GetLane(hn::MaxOfLanes(d, best));
+  if (!(largest > -infinity)) return -infinity;
+  const auto shift = hn::Set(d, largest);
+  auto sum = hn::Zero(d);
+  for (std::size_t j = 0; j < columns; j += lanes) {
+    const auto gap = hn::Sub(hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)), shift);
+    sum = hn::Add(sum, gibbs(d, hn::Mul(gap, scale)));
+  }
+  return largest * inverse_epsilon + std::log(total(d, sum));
+}
+
+void column_log_sum_exp(const double* cost, std::size_t columns, double phi, double log_weight, double inverse_epsilon,
+                        double* maximum, double* sum) {
+  const D64 d;
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto row = hn::Set(d, phi);
+  const auto weight = hn::Set(d, log_weight);
+  const auto lowest = hn::Set(d, std::numeric_limits<double>::lowest());
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+    const auto x = hn::Add(hn::Mul(hn::Sub(row, hn::LoadU(d, cost + j)), scale), weight);
+    const auto before = hn::LoadU(d, maximum + j);
+    const auto after = hn::Max(before, x);
+    // Where nothing finite has been seen yet both maxima are -inf: subtract the lowest finite number instead.
+    const auto shift = hn::Max(after, lowest);
+    const auto carried = hn::Mul(hn::LoadU(d, sum + j), gibbs(d, hn::Sub(before, shift)));
+    hn::StoreU(hn::Add(carried, gibbs(d, hn::Sub(x, shift))), d, sum + j);
+    hn::StoreU(after, d, maximum + j);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Pairwise costs: R rows of x against one panel of kPanel points, all partial results in registers.
+
+struct SquaredDifference {
+  static HWY_INLINE hn::Vec<D64> add(hn::Vec<D64> x, hn::Vec<D64> y, hn::Vec<D64> sum) {
+    const auto difference = hn::Sub(x, y);
+    return hn::MulAdd(difference, difference, sum);
+  }
+};
+struct Product {
+  static HWY_INLINE hn::Vec<D64> add(hn::Vec<D64> x, hn::Vec<D64> y, hn::Vec<D64> sum) { return hn::MulAdd(x, y, sum); }
+};
+
+template <class Term, std::size_t R>
+HWY_INLINE void pairwise_panel(const double* HWY_RESTRICT x, std::size_t dimension, const double* HWY_RESTRICT panel,
+                               double* HWY_RESTRICT out, std::size_t out_stride) {
+  const hn::CappedTag<double, kPanel> d;
+  constexpr std::size_t lanes = HWY_LANES(double) < kPanel ? HWY_LANES(double) : kPanel;
+  constexpr std::size_t vectors = kPanel / lanes;
+  hn::Vec<decltype(d)> sum[R][vectors];
+  for (std::size_t k = 0; k < R; ++k) {
+    for (std::size_t l = 0; l < vectors; ++l) sum[k][l] = hn::Zero(d);
+  }
+  for (std::size_t c = 0; c < dimension; ++c) {
+    hn::Vec<decltype(d)> y[vectors];
+    for (std::size_t l = 0; l < vectors; ++l) y[l] = hn::LoadU(d, panel + c * kPanel + l * lanes);
+    for (std::size_t k = 0; k < R; ++k) {
+      const auto xk = hn::Set(d, x[k * dimension + c]);
+      for (std::size_t l = 0; l < vectors; ++l) sum[k][l] = Term::add(xk, y[l], sum[k][l]);
+    }
+  }
+  for (std::size_t k = 0; k < R; ++k) {
+    for (std::size_t l = 0; l < vectors; ++l) hn::StoreU(sum[k][l], d, out + k * out_stride + l * lanes);
+  }
+}
+
+template <class Term>
+void pairwise(const double* x, std::size_t count, std::size_t dimension, const double* panels, std::size_t panel_count,
+              double* out, std::size_t out_stride) {
+  // As many rows at once as leave the partial results in registers: 32 registers with AVX-512, 16 before.
+  constexpr std::size_t rows = HWY_LANES(double) >= 8 ? 4 : 2;
+  for (std::size_t p = 0; p < panel_count; ++p) {
+    const double* panel = panels + p * dimension * kPanel;
+    std::size_t k = 0;
+    for (; k + rows <= count; k += rows) {
+      pairwise_panel<Term, rows>(x + k * dimension, dimension, panel, out + k * out_stride + p * kPanel, out_stride);
+    }
+    for (; k < count; ++k) {
+      pairwise_panel<Term, 1>(x + k * dimension, dimension, panel, out + k * out_stride + p * kPanel, out_stride);
+    }
+  }
+}
+
+void distance_from_product(double x_norm, const double* y_norm, std::size_t columns, double* out) {
+  const D64 d;
+  const auto norm = hn::Set(d, x_norm);
+  const auto two = hn::Set(d, 2.0);
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+    const auto norms = hn::Add(norm, hn::LoadU(d, y_norm + j));
+    hn::StoreU(hn::Max(hn::Zero(d), hn::NegMulAdd(two, hn::LoadU(d, out + j), norms)), d, out + j);
+  }
+}
+
+void square_root(std::size_t columns, double* out) {
+  const D64 d;
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) hn::StoreU(hn::Sqrt(hn::LoadU(d, out + j)), d, out + j);
+}
+
+void one_minus(std::size_t columns, double* out) {
+  const D64 d;
+  const auto one = hn::Set(d, 1.0);
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) hn::StoreU(hn::Sub(one, hn::LoadU(d, out + j)), d, out + j);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+double read_sum(const double* data, std::size_t count) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D64> sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  std::size_t j = 0;
+  for (; j + 4 * lanes <= count; j += 4 * lanes) {
+    for (std::size_t k = 0; k < 4; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(d, data + j + k * lanes));
+  }
+  double rest = 0;
+  for (; j < count; ++j) rest += data[j];
+  return rest + total(d, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])));
+}
+
+double exp_sum(const double* data, std::size_t count, std::size_t repeats) {
+  const D64 d;
+  auto sum = hn::Zero(d);
+  for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+    for (std::size_t j = 0; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) {
+      sum = hn::Add(sum, gibbs(d, hn::LoadU(d, data + j)));
+    }
+  }
+  return total(d, sum);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+constexpr const char* variant_name() {
+  switch (HWY_TARGET) {
+#if HWY_ARCH_X86
+    case HWY_AVX3: return "avx512";
+    case HWY_AVX2: return "avx2";
+    case HWY_SSE4: return "sse4";
+#endif
+    default: return "baseline";
+  }
+}
+
+}  // namespace
+
+const Simd* table() {
+  static constexpr Simd simd = {
+      variant_name(),
+      {dot_rows<double, double>, add_rows<double, double>},
+      {dot_rows<float, double>, add_rows<float, double>},
+      {dot_rows<float, float>, add_rows<float, float>},
+      {gibbs_rows64},
+      {gibbs_rows32},
+      {row_log_sum_exp, column_log_sum_exp, gibbs_and_log_rows},
+      {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, one_minus},
+      {read_sum, exp_sum},
+  };
+  return &simd;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace fedsinkhorn::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace fedsinkhorn::cpu {
+namespace {
+
+HWY_EXPORT(table);
+
+const Simd* table_of(std::int64_t target) {
+  hwy::ChosenTarget chosen;  // a local choice: no global state to disturb other threads
+  chosen.Update(target);
+  return HWY_DISPATCH_TABLE(table)[chosen.GetIndex()]();
+}
+
+// Bit k of Highway's masks is better than bit k + 1.
+std::vector<const Simd*> runnable_tables() {
+  std::vector<const Simd*> tables;
+  std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  while (targets != 0) {
+    const std::int64_t lowest = targets & -targets;
+    tables.push_back(table_of(lowest));
+    targets ^= lowest;
+  }
+  return tables;
+}
+
+}  // namespace
+
+std::vector<std::string> simd_variants() {
+  std::vector<std::string> names;
+  for (const Simd* table : runnable_tables()) names.emplace_back(table->name);
+  return names;
+}
+
+const Simd& simd(std::string_view name) {
+  const auto tables = runnable_tables();
+  if (name == "auto") return *tables.front();
+  std::string alternatives = "auto";
+  for (const Simd* table : tables) {
+    if (name == table->name) return *table;
+    alternatives += std::string(", ") + table->name;
+  }
+  throw InputError("--simd", "this machine cannot run the variant '" + std::string(name) + "'",
+                   "one of " + alternatives);
+}
+
+}  // namespace fedsinkhorn::cpu
+#endif

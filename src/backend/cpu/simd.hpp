@@ -1,0 +1,110 @@
+// The inner loops of the CPU backend, as tables of function pointers: one table per instruction set and precision.
+//
+// Conventions shared by all of them
+//  - Rows are padded: `columns` is a multiple of kRowPadding<S> and the pad of K is zero, so loops have no tail.
+//  - The order in which the terms of one output element are added depends on `columns` (dots) or on the order of the
+//    rows (updates) alone, never on how many rows share the call. Splitting rows differently gives the same bits.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedsinkhorn::cpu {
+
+/// Rows handled together: each load of v serves eight dot products, each load and store of r eight updates, and eight
+/// rows stay in the second-level cache between the two.
+inline constexpr std::size_t kRowBlock = 8;
+
+/// Columns of a packed panel of points (see PairwiseOps).
+inline constexpr std::size_t kPanel = 16;
+
+/// Row length granularity: one cache line of the stored type.
+template <class S>
+inline constexpr std::size_t kRowPadding = 64 / sizeof(S);
+
+template <class S>
+constexpr std::size_t padded(std::size_t columns) {
+  return (columns + kRowPadding<S> - 1) / kRowPadding<S> * kRowPadding<S>;
+}
+
+/// Products with stored rows. S: type of the stored kernel. V: type of v and r. Sums of long rows are float64 always.
+template <class S, class V>
+struct ProductOps {
+  /// q_k = sum_j K_kj v_j for k < count.
+  void (*dot_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const V* v, double* q);
+
+  /// r_j += sum_k u_k K_kj, the rows added in order. Meanwhile the rows that follow are asked into the cache:
+  /// without that the memory bus would idle while this loop works on rows that are already there.
+  void (*add_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, V* r);
+};
+
+/// exp of a block of costs.
+template <class S>
+struct GibbsOps {
+  /// K_kj = exp(((phi_k + psi_j) - C_kj) / eps), values too small for a normal S becoming 0.
+  void (*gibbs_rows)(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
+                     const double* phi, const double* psi, double inverse_epsilon, S* out, std::size_t out_stride);
+};
+
+/// Log-domain sums, and what the final evaluation needs. Always float64.
+struct LogOps {
+  /// Returns log sum_j exp((psi_j - C_j) / eps); -inf when every term vanishes.
+  double (*row_log_sum_exp)(const double* cost, std::size_t columns, const double* psi, double inverse_epsilon);
+
+  /// Streams one row into column sums: with x_j = log_weight + (phi - C_j) / eps, keeps maximum_j and
+  /// sum_j = sum exp(x_j - maximum_j).
+  void (*column_log_sum_exp)(const double* cost, std::size_t columns, double phi, double log_weight,
+                             double inverse_epsilon, double* maximum, double* sum);
+
+  /// K_kj and K_kj t_kj with t = ((phi_k + psi_j) - C_kj) / eps; both 0 where K vanishes.
+  void (*gibbs_and_log_rows)(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
+                             const double* phi, const double* psi, double inverse_epsilon, double* kernel,
+                             double* kernel_log, std::size_t out_stride);
+};
+
+/// Blocks of pairwise costs between points. `x` holds `count` rows of `dimension` numbers; `panels` holds the other
+/// cloud packed as panels of kPanel points: panel p, coordinate k, point j at panels[(p * dimension + k) * kPanel + j].
+/// Writes `panel_count * kPanel` columns a row.
+struct PairwiseOps {
+  /// sum_k (x_k - y_k)^2: exact to rounding of the result, two operations a coordinate.
+  void (*squared_distance)(const double* x, std::size_t count, std::size_t dimension, const double* panels,
+                           std::size_t panel_count, double* out, std::size_t out_stride);
+  /// sum_k x_k y_k: one operation a coordinate.
+  void (*inner_product)(const double* x, std::size_t count, std::size_t dimension, const double* panels,
+                        std::size_t panel_count, double* out, std::size_t out_stride);
+  /// out_j = max(0, x_norm + y_norm_j - 2 out_j), in place.
+  void (*distance_from_product)(double x_norm, const double* y_norm, std::size_t columns, double* out);
+  /// out_j = sqrt(out_j), in place.
+  void (*square_root)(std::size_t columns, double* out);
+  /// out_j = 1 - out_j, in place.
+  void (*one_minus)(std::size_t columns, double* out);
+};
+
+/// Plain reading, for benchmarks: the floor any pass over a stored kernel is measured against.
+struct ReadOps {
+  double (*sum)(const double* data, std::size_t count);
+  /// Sum of exp(x) over `count` numbers, `repeats` times: exponential throughput without memory traffic.
+  double (*exp_sum)(const double* data, std::size_t count, std::size_t repeats);
+};
+
+struct Simd {
+  const char* name;
+  ProductOps<double, double> float64;
+  ProductOps<float, double> mixed;
+  ProductOps<float, float> float32;
+  GibbsOps<double> gibbs64;
+  GibbsOps<float> gibbs32;
+  LogOps log;
+  PairwiseOps pairwise;
+  ReadOps read;
+};
+
+/// Names of the variants this machine can run, best first.
+std::vector<std::string> simd_variants();
+
+/// The table of that name; "auto" is the best this machine can run. Throws InputError for any other name.
+const Simd& simd(std::string_view name);
+
+}  // namespace fedsinkhorn::cpu

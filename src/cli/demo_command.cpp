@@ -1,0 +1,96 @@
+// fedsinkhorn demo: a small problem from nothing to a picture.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/summary_table.hpp"
+#include "fedsinkhorn/npy.hpp"
+#include "fedsinkhorn/solve.hpp"
+#include "io/atomic_file.hpp"
+#include "io/output_folder.hpp"
+#include "io/summary.hpp"
+#include "report/demo_clouds.hpp"
+#include "report/transport_picture.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+struct DemoArguments {
+  std::string output = "demo-output";
+  std::size_t points = 1500;
+  double epsilon = 0.002;
+  int threads = 0;
+};
+
+std::vector<double> move_points(const Problem& problem, const Result& result, const std::vector<double>& target) {
+  const Plan plan(problem, result);
+  std::vector<double> rows(result.rows * result.columns);
+  plan.rows(0, result.rows, 0, rows);
+  std::vector<double> moved(result.rows * 2);
+  barycentric_projection(rows, target, moved);
+  return moved;
+}
+
+int run_demo(const DemoArguments& arguments) {
+  OutputFolder folder(arguments.output);
+  const DemoClouds clouds = demo_clouds(arguments.points);
+  const std::size_t n = clouds.source.size() / 2;
+  const std::size_t m = clouds.target.size() / 2;
+  Problem problem;
+  problem.cost = PointClouds{MatrixView<double>{clouds.source.data(), n, 2},
+                             MatrixView<double>{clouds.target.data(), m, 2}, Metric::sqeuclidean};
+  problem.epsilon = arguments.epsilon;
+  Options options;
+  options.threads = arguments.threads;
+
+  fmt::print("A smile of {} points is moved onto a star of {}, at the least total squared distance.\n\n", n, m);
+  const Result result = solve(problem, options);
+  const std::vector<double> moved = move_points(problem, result, clouds.target);
+
+  TransportPictureData picture;
+  picture.title = "A smile becomes a star";
+  picture.subtitle =
+      "Every point x moves in a straight line to T(x), the mean of the target points its mass is sent to; its colour "
+      "tells where it started.";
+  picture.source = clouds.source;
+  picture.moved = moved;
+  picture.target = clouds.target;
+  picture.trace = result.trace;
+  picture.tolerance = options.tolerance;
+  picture.epsilon = problem.epsilon;
+  picture.iterations = result.iterations;
+  picture.linear_cost = result.cost.linear;
+
+  const auto shape = [](std::size_t rows) { return std::vector<std::size_t>{rows, 2}; };
+  write_npy(folder.file("X.npy"), clouds.source, shape(n));
+  write_npy(folder.file("Y.npy"), clouds.target, shape(m));
+  write_npy(folder.file("f.npy"), result.f, std::vector{n});
+  write_npy(folder.file("g.npy"), result.g, std::vector{m});
+  write_file_atomically(folder.file("trace.csv"), trace_csv(result.trace));
+  write_file_atomically(folder.file("transport.svg"), transport_picture(picture));
+  write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
+  folder.keep();
+
+  const std::string place = std::filesystem::absolute(arguments.output).lexically_normal().string();
+  fmt::print("{}\nThe picture: {}/transport.svg (open it in a browser)\n",
+             summary_table(result, options, problem.epsilon, place), place);
+  fmt::print("The same from the command line:\n  fedsinkhorn solve --points {0}/X.npy {0}/Y.npy --epsilon {1:g}\n",
+             arguments.output, problem.epsilon);
+  return exit_status(result.status);
+}
+
+}  // namespace
+
+void add_demo_command(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<DemoArguments>();
+  CLI::App* command = app.add_subcommand("demo", "Solve a small problem and draw what happened");
+  command->add_option("--output", arguments->output, "Folder for the picture and the files")->capture_default_str();
+  command->add_option("--threads", arguments->threads, "Threads; 0 means all cores")->capture_default_str();
+  command->callback([arguments, &status] { status = run_demo(*arguments); });
+}
+
+}  // namespace fedsinkhorn

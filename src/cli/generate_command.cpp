@@ -1,0 +1,349 @@
+#include "cli/generate_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/memory.hpp"
+#include "core/names.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "fedsinkhorn/npy.hpp"
+#include "synthetic/generate.hpp"
+
+namespace fedsinkhorn {
+
+namespace fs = std::filesystem;
+
+namespace {
+enum class Marginals { uniform, random, decades };
+enum class Written { points, cost, both };
+}  // namespace
+
+template <>
+struct Names<Marginals> {
+  static constexpr std::array list = {std::pair{Marginals::uniform, "uniform"}, std::pair{Marginals::random, "random"},
+                                      std::pair{Marginals::decades, "decades"}};
+};
+template <>
+struct Names<Written> {
+  static constexpr std::array list = {std::pair{Written::points, "points"}, std::pair{Written::cost, "cost"},
+                                      std::pair{Written::both, "both"}};
+};
+
+namespace {
+
+struct Arguments {
+  SyntheticSpec spec;
+  // Signed, since CLI11 reads "-5" into an unsigned number as 18446744073709551611.
+  std::int64_t rows = 1000;
+  std::int64_t columns = 0;
+  std::int64_t dimension = 2;
+  std::int64_t targets = 1;
+  std::string kind = "uniform";
+  std::string marginals = "uniform";
+  double decades = 4;
+  std::string written = "points";
+  std::string output;
+  bool columns_given = false;
+  bool marginals_given = false;
+  bool decades_given = false;
+};
+
+template <class Choice>
+Choice parse_choice(const char* flag, const std::string& text) {
+  if (const std::optional<Choice> choice = choice_named<Choice>(text)) return *choice;
+  throw InputError(flag, "there is no '" + text + "'", "choose " + alternatives<Choice>());
+}
+
+std::size_t parse_count(const char* flag, std::int64_t count) {
+  if (count < 1) throw InputError(flag, "is " + std::to_string(count), "at least 1 is needed");
+  return static_cast<std::size_t>(count);
+}
+
+/// The spec that the flags describe; throws InputError where they contradict each other.
+SyntheticSpec spec_from(const Arguments& arguments, Written written) {
+  SyntheticSpec spec = arguments.spec;
+  spec.rows = parse_count("--rows", arguments.rows);
+  spec.columns = arguments.columns_given ? parse_count("--columns", arguments.columns) : spec.rows;
+  spec.dimension = parse_count("--dimension", arguments.dimension);
+  spec.targets = parse_count("--targets", arguments.targets);
+  spec.kind = parse_choice<CloudKind>("--kind", arguments.kind);
+  Marginals marginals = parse_choice<Marginals>("--marginals", arguments.marginals);
+  if (arguments.decades_given) {
+    if (arguments.marginals_given && marginals != Marginals::decades) {
+      throw InputError("--decades", "has no meaning with --marginals " + arguments.marginals,
+                       "use --marginals decades");
+    }
+    marginals = Marginals::decades;
+  }
+  spec.random_marginals = marginals != Marginals::uniform;
+  spec.marginal_decades = marginals == Marginals::decades ? arguments.decades : 0;
+  validate(spec);
+  if (spec.forbidden > 0 && written == Written::points) {
+    throw InputError("--forbidden", "points cannot express forbidden pairs", "add --write cost");
+  }
+  return spec;
+}
+
+/// Creates a folder with those above it, and removes again what it created unless kept.
+class NewFolder {
+ public:
+  explicit NewFolder(const fs::path& path) {
+    std::error_code error;
+    for (fs::path missing = fs::absolute(path).lexically_normal(); !missing.empty() && !fs::exists(missing, error);
+         missing = missing.parent_path()) {
+      if (missing.has_filename()) created_.push_back(missing);
+    }
+    fs::create_directories(path, error);
+    if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
+    if (error) {
+      remove();
+      throw InputError("--output " + path.string(), "cannot create the folder (" + error.message() + ")");
+    }
+  }
+  ~NewFolder() {
+    if (!kept_) remove();
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  void keep() { kept_ = true; }
+
+ private:
+  /// Innermost first. A folder that somebody else has put something into meanwhile is not empty and stays.
+  void remove() noexcept {
+    std::error_code ignored;
+    for (const fs::path& folder : created_) fs::remove(folder, ignored);
+  }
+
+  std::vector<fs::path> created_;
+  bool kept_ = false;
+};
+
+/// Files that appear together: all are written under temporary names and take their own when all are complete.
+class FileSet {
+ public:
+  explicit FileSet(fs::path folder) : folder_(std::move(folder)) {}
+  ~FileSet() {
+    // Reached early only when a rename failed: take back those that went through, unless they replaced an older file,
+    // which is gone either way.
+    std::error_code ignored;
+    for (const File& file : files_) {
+      if (!complete_ && file.finished && file.is_new) fs::remove(file.path, ignored);
+    }
+  }
+  FileSet(const FileSet&) = delete;
+  FileSet& operator=(const FileSet&) = delete;
+
+  NpyWriter& add(const char* name, std::vector<std::size_t> shape, std::string description) {
+    const fs::path path = folder_ / name;
+    const bool is_new = !fs::exists(path);
+    auto writer = std::make_unique<NpyWriter>(path, shape);
+    files_.push_back({path, std::move(shape), std::move(description), is_new, false, std::move(writer)});
+    return *files_.back().writer;
+  }
+
+  void finish() {
+    for (File& file : files_) {
+      file.writer->finish();
+      file.finished = true;
+    }
+    complete_ = true;
+  }
+
+  void print(std::ostream& out) const {
+    std::size_t path_width = 0;
+    std::size_t shape_width = 0;
+    for (const File& file : files_) {
+      path_width = std::max(path_width, file.path.string().size());
+      shape_width = std::max(shape_width, shape_text(file).size());
+    }
+    for (const File& file : files_) {
+      const std::string path = file.path.string();
+      const std::string shape = shape_text(file);
+      const std::string bytes = human_bytes(fs::file_size(file.path));
+      out << "wrote " << path << std::string(path_width - path.size() + 2, ' ') << shape
+          << std::string(shape_width - shape.size() + 2, ' ')
+          << std::string(bytes.size() < 8 ? 8 - bytes.size() : 0, ' ') << bytes << "  " << file.description << '\n';
+    }
+  }
+
+ private:
+  struct File {
+    fs::path path;
+    std::vector<std::size_t> shape;
+    std::string description;
+    bool is_new;
+    bool finished;
+    std::unique_ptr<NpyWriter> writer;
+  };
+
+  static std::string shape_text(const File& file) {
+    std::string text = "(" + std::to_string(file.shape[0]);
+    if (file.shape.size() == 1) return text + ",)";
+    return text + ", " + std::to_string(file.shape[1]) + ")";
+  }
+
+  fs::path folder_;
+  std::vector<File> files_;
+  bool complete_ = false;
+};
+
+/// As a POSIX shell must see it.
+std::string shell_quoted(const fs::path& path) {
+  const std::string text = path.string();
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_./+-=,:@%").find(c) != std::string_view::npos;
+  });
+  if (plain && !text.empty()) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+/// Full disks and memory are better met before minutes of work than after.
+void check_resources(const SyntheticSpec& spec, Written written, const fs::path& folder) {
+  const auto n = static_cast<double>(spec.rows);
+  const auto m = static_cast<double>(spec.columns);
+  const auto d = static_cast<double>(spec.dimension);
+  const double points = (n + m) * d;
+  const double masses = n + m * static_cast<double>(spec.targets);
+
+  // On top of points and masses: the second cloud regrouped, radii and orders, one block of costs.
+  const double memory = sizeof(double) * (points + m * d + masses + 4 * (n + m)) + 8e6;
+  if (memory > static_cast<double>(available_memory())) {
+    throw InputError("--rows",
+                     "the problem does not fit into memory (needs " +
+                         human_bytes(static_cast<std::uint64_t>(std::min(memory, 1e18))) + ", " +
+                         human_bytes(available_memory()) + " available)",
+                     "ask for fewer points or dimensions");
+  }
+  const double disk =
+      sizeof(double) * (masses + (written == Written::cost ? 0 : points) + (written == Written::points ? 0 : n * m)) +
+      1024;
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (!error && disk > static_cast<double>(space.available)) {
+    throw InputError("--output " + folder.string(), "not enough disk space (needs " +
+                                                        human_bytes(static_cast<std::uint64_t>(std::min(disk, 1e18))) +
+                                                        ", " + human_bytes(space.available) + " available)");
+  }
+}
+
+void print_solve_command(const Arguments& arguments, const SyntheticProblem& problem, Written written) {
+  const fs::path folder = arguments.output;
+  // A hundredth of the largest cost: blurred enough to converge in hundreds of iterations, sharp enough to be
+  // transport.
+  std::array<char, 32> epsilon{};
+  std::snprintf(epsilon.data(), epsilon.size(), "%g", problem.largest_cost > 0 ? 0.01 * problem.largest_cost : 0.01);
+  std::cout << "solve it with\n  fedsinkhorn solve ";
+  if (written != Written::points) {
+    std::cout << "--cost " << shell_quoted(folder / "C.npy");
+  } else {
+    std::cout << "--points " << shell_quoted(folder / "X.npy");
+    if (!problem.spec.same_points) std::cout << ' ' << shell_quoted(folder / "Y.npy");
+  }
+  std::cout << " --a " << shell_quoted(folder / "a.npy") << " --b " << shell_quoted(folder / "b.npy") << " --epsilon "
+            << epsilon.data() << " --output " << shell_quoted(folder / "solution") << '\n';
+}
+
+void run(const Arguments& arguments) {
+  const auto written = parse_choice<Written>("--write", arguments.written);
+  const SyntheticSpec spec = spec_from(arguments, written);
+  if (arguments.output.empty()) throw InputError("--output", "is empty", "name a folder");
+
+  NewFolder folder(arguments.output);
+  check_resources(spec, written, arguments.output);
+  const SyntheticProblem problem = generate(spec);
+  const std::size_t n = spec.rows;
+  const std::size_t m = spec.columns;
+
+  FileSet files(arguments.output);
+  if (written != Written::cost) {
+    files.add("X.npy", {n, spec.dimension}, "source points").append(problem.x);
+    files.add("Y.npy", {m, spec.dimension}, spec.same_points ? "target points, the same" : "target points")
+        .append(problem.y);
+  }
+  files.add("a.npy", {n}, "source masses").append(problem.a);
+  const bool one_target = spec.targets == 1;
+  files
+      .add("b.npy", one_target ? std::vector<std::size_t>{m} : std::vector<std::size_t>{m, spec.targets},
+           one_target ? "target masses" : "target masses, one column a target")
+      .append(problem.b);
+  std::size_t forbidden_pairs = 0;
+  if (written != Written::points) {
+    NpyWriter& writer = files.add("C.npy", {n, m}, "costs, squared distances");
+    for_each_cost_block(problem, [&](std::size_t, std::span<const double> values) {
+      forbidden_pairs += static_cast<std::size_t>(
+          std::count_if(values.begin(), values.end(), [](double cost) { return std::isinf(cost); }));
+      writer.append(values);
+    });
+  }
+  files.finish();
+  folder.keep();
+
+  files.print(std::cout);
+  std::cout << "largest cost " << (problem.largest_cost_exact ? "" : "at most ") << problem.largest_cost;
+  if (spec.forbidden > 0) std::cout << ", " << forbidden_pairs << " of " << n * m << " pairs forbidden";
+  std::cout << '\n';
+  print_solve_command(arguments, problem, written);
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("generate", "Write a synthetic problem: points or costs, and masses");
+  // Shared with the callback, which outlives this function.
+  const auto arguments = std::make_shared<Arguments>();
+  SyntheticSpec& spec = arguments->spec;
+
+  command->add_option("--kind", arguments->kind, "The clouds of points: " + alternatives<CloudKind>())
+      ->capture_default_str();
+  command->add_option("--rows", arguments->rows, "Source points")->capture_default_str();
+  CLI::Option* columns =
+      command->add_option("--columns", arguments->columns, "Target points")->default_str("as many as rows");
+  command->add_option("--dimension", arguments->dimension, "Coordinates of a point")->capture_default_str();
+  command->add_option("--targets", arguments->targets, "Columns of b, each a target of its own")->capture_default_str();
+  CLI::Option* marginals =
+      command->add_option("--marginals", arguments->marginals, "The masses: " + alternatives<Marginals>())
+          ->capture_default_str();
+  CLI::Option* decades = command
+                             ->add_option("--decades", arguments->decades,
+                                          "Orders of magnitude the masses span; implies --marginals decades")
+                             ->capture_default_str();
+  command->add_option("--zero-mass", spec.zero_mass, "Fraction of the masses that are zero")->capture_default_str();
+  command->add_option("--cost-scale", spec.cost_scale, "Largest squared distance; 0 leaves the points as drawn")
+      ->capture_default_str();
+  command->add_flag("--shared-support", spec.same_points, "Target points are the source points");
+  command->add_option("--write", arguments->written, "What to write beside the masses: " + alternatives<Written>())
+      ->capture_default_str();
+  command
+      ->add_option("--forbidden", spec.forbidden,
+                   "Fraction of forbidden pairs (cost +inf), chosen so that the problem stays feasible; needs "
+                   "--write cost or both")
+      ->capture_default_str();
+  command->add_option("--seed", spec.seed, "Same seed, same problem")->capture_default_str();
+  command->add_option("--output", arguments->output, "Folder for X.npy, Y.npy, a.npy, b.npy, C.npy")->required();
+
+  command->callback([arguments, columns, marginals, decades] {
+    arguments->columns_given = columns->count() > 0;
+    arguments->marginals_given = marginals->count() > 0;
+    arguments->decades_given = decades->count() > 0;
+    run(*arguments);
+  });
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,51 @@
+// fedsinkhorn info: what this build is and what this machine offers it.
+#include <fmt/format.h>
+
+#include <string>
+#include <thread>
+
+#include "backend/cpu/simd.hpp"
+#include "build_info.hpp"
+#include "cli/commands.hpp"
+#include "core/memory.hpp"
+#include "registry.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+template <class Entries>
+std::string names(const Entries& entries) {
+  std::string text;
+  for (const auto& entry : entries) text += (text.empty() ? "" : ", ") + std::string(entry.name);
+  return text;
+}
+
+void print_info() {
+  const auto line = [](const char* name, const std::string& value) { fmt::print("{:<12} {}\n", name, value); };
+  line("version", build_info::kVersion);
+  line("compiler", fmt::format("{}, {}", build_info::kCompiler, build_info::kBuildType));
+  std::string variants;
+  for (const std::string& variant : cpu::simd_variants()) variants += (variants.empty() ? "" : ", ") + variant;
+  line("simd", variants + " (best first)");
+#ifdef _OPENMP
+  line("threads", fmt::format("{} cores, OpenMP", std::thread::hardware_concurrency()));
+#else
+  line("threads", fmt::format("{} cores, built without OpenMP", std::thread::hardware_concurrency()));
+#endif
+  line("memory", fmt::format("{}, {} available", human_bytes(total_memory()), human_bytes(available_memory())));
+  line("topologies", names(topologies()));
+  line("methods", names(methods()));
+  line("MPI", "not in this build");
+  for (const BackendEntry& backend : backends()) {
+    if (backend.name == "cuda") line("CUDA", backend.missing.empty() ? "yes" : "not in this build");
+  }
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& app) {
+  app.add_subcommand("info", "Show version, compiler, instruction sets, memory and optional parts")
+      ->callback(print_info);
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/generate_command.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "fedsinkhorn/version.hpp"
+
+namespace {
+
+using namespace fedsinkhorn;
+
+int refuse(const std::string& message) {
+  std::string line = message.substr(0, message.find_last_not_of(" \n") + 1);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  fmt::print(stderr, "fedsinkhorn: {}\n", line);
+  return kBadInput;
+}
+
+// A first word that is no subcommand deserves a better answer than "unexpected argument".
+std::string unknown_command(const CLI::App& app, const std::string& word) {
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == word) return {};
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  return fmt::format("{}: no such command; there are: {}", word, known);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Entropic optimal transport across clients that keep their data."};
+  app.name("fedsinkhorn");
+  app.set_version_flag("--version", std::string(version()));
+  app.require_subcommand(1);
+  app.footer("'fedsinkhorn COMMAND --help' lists the options of a command.");
+  int status = kConverged;
+  add_solve_command(app, status);
+  add_generate_command(app);
+  add_demo_command(app, status);
+  add_info_command(app);
+
+  if (argc > 1 && argv[1][0] != '-') {
+    const std::string message = unknown_command(app, argv[1]);
+    if (!message.empty()) return refuse(message);
+  }
+  if (argc == 1) {
+    fmt::print("{}", app.help());
+    return kBadInput;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return refuse(std::string(error.what()) + "; see 'fedsinkhorn " + (argc > 1 ? argv[1] : "") + " --help'");
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const fedsinkhorn::InputError& error) {
+    return refuse(error.what());
+  } catch (const std::bad_alloc&) {
+    return refuse("memory: an allocation was refused; use --kernel online or a smaller problem");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fedsinkhorn: internal error: {}\n", error.what());
+    return fedsinkhorn::kInternalError;
+  }
+}

@@ -1,0 +1,64 @@
+#include "cli/summary_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/memory.hpp"
+#include "core/names.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+std::string outcome(const Result& result, const Options& options) {
+  switch (result.status) {
+    case Status::converged: return fmt::format("converged in {} iterations", result.iterations);
+    case Status::iteration_limit: return fmt::format("not converged: iteration limit {}", options.max_iterations);
+    case Status::diverged: return fmt::format("diverged at iteration {}", result.iterations);
+    case Status::interrupted: break;
+  }
+  return fmt::format("interrupted at iteration {}", result.iterations);
+}
+
+}  // namespace
+
+std::string summary_table(const Result& result, const Options& options, double epsilon, const std::string& output) {
+  std::string text;
+  const auto line = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<12} {}\n", name, value);
+  };
+  text += outcome(result, options) + "\n";
+  line("problem", fmt::format("{} x {}{}, epsilon {:g}", result.rows, result.columns,
+                              result.targets > 1 ? fmt::format(", {} targets", result.targets) : "", epsilon));
+  line("error", fmt::format("rows {:.2e}, columns {:.2e} ({}{})", result.error.a, result.error.b, name_of(result.norm),
+                            result.targets > 1 ? ", worst target" : ""));
+  if (result.targets == 1) {
+    line("<P, C>", fmt::format("{:.12g}", result.cost.linear));
+    line("entropy", fmt::format("{:.12g}", result.cost.entropy));
+    line("objective", fmt::format("{:.12g}  (dual {:.12g})", result.cost.objective, result.cost.dual));
+  } else {
+    const auto done = std::count_if(result.per_target.begin(), result.per_target.end(),
+                                    [](const TargetResult& target) { return target.status == Status::converged; });
+    line("converged", fmt::format("{} of {} targets", done, result.targets));
+    line("<P, C>", fmt::format("{:.12g} on average", result.cost.linear / static_cast<double>(result.targets)));
+  }
+  const double iterations = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
+  line("time", fmt::format("{:.3g} s iterating ({:.3g} ms each), {:.3g} s in all", result.solve_seconds,
+                           1e3 * result.solve_seconds / iterations, result.wall_seconds));
+  line("ran on",
+       fmt::format("{} thread{}, {}, {} kernel of {}, {}", result.threads, result.threads == 1 ? "" : "s", result.simd,
+                   name_of(options.kernel), human_bytes(result.kernel_bytes),
+                   options.precision == Precision::digits50 ? "50 digits" : std::string(name_of(options.precision))));
+  if (options.precision == Precision::float32 || options.precision == Precision::mixed) {
+    line("precision", fmt::format("reduced; on the exact costs the errors are {:.1e} and {:.1e}", result.exact_error.a,
+                                  result.exact_error.b));
+  }
+  if (options.tolerance > 0 && options.tolerance < result.error_floor) {
+    line("note", fmt::format("the tolerance {:g} is below what rounding allows here, about {:.1e}", options.tolerance,
+                             result.error_floor));
+  }
+  if (!output.empty()) line("written to", output);
+  return text;
+}
+
+}  // namespace fedsinkhorn

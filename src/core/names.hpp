@@ -1,0 +1,87 @@
+// Names of the choices, as the command line takes them and the summary prints them.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fedsinkhorn/options.hpp"
+#include "fedsinkhorn/problem.hpp"
+#include "fedsinkhorn/result.hpp"
+
+namespace fedsinkhorn {
+
+template <class Choice>
+struct Names;
+
+template <>
+struct Names<Metric> {
+  static constexpr std::array list = {std::pair{Metric::sqeuclidean, "sqeuclidean"},
+                                      std::pair{Metric::euclidean, "euclidean"}, std::pair{Metric::cosine, "cosine"}};
+};
+template <>
+struct Names<Norm> {
+  static constexpr std::array list = {std::pair{Norm::l1, "l1"}, std::pair{Norm::l2, "l2"},
+                                      std::pair{Norm::linf, "linf"}};
+};
+template <>
+struct Names<Precision> {
+  static constexpr std::array list = {std::pair{Precision::float64, "float64"},
+                                      std::pair{Precision::float32, "float32"}, std::pair{Precision::mixed, "mixed"},
+                                      std::pair{Precision::digits50, "50"}};
+};
+template <>
+struct Names<Passes> {
+  static constexpr std::array list = {std::pair{Passes::fused, "fused"}, std::pair{Passes::two, "two"}};
+};
+template <>
+struct Names<KernelKind> {
+  static constexpr std::array list = {std::pair{KernelKind::dense, "dense"}, std::pair{KernelKind::online, "online"}};
+};
+template <>
+struct Names<Stabilization> {
+  static constexpr std::array list = {std::pair{Stabilization::absorption, "absorption"},
+                                      std::pair{Stabilization::log, "log"}};
+};
+template <>
+struct Names<Feasibility> {
+  static constexpr std::array list = {std::pair{Feasibility::check, "check"}, std::pair{Feasibility::skip, "skip"}};
+};
+template <>
+struct Names<Status> {
+  static constexpr std::array list = {
+      std::pair{Status::converged, "converged"}, std::pair{Status::iteration_limit, "iteration_limit"},
+      std::pair{Status::diverged, "diverged"}, std::pair{Status::interrupted, "interrupted"}};
+};
+
+template <class Choice>
+[[nodiscard]] constexpr std::string_view name_of(Choice choice) {
+  for (const auto& [value, name] : Names<Choice>::list) {
+    if (value == choice) return name;
+  }
+  return "?";
+}
+
+template <class Choice>
+[[nodiscard]] constexpr std::optional<Choice> choice_named(std::string_view wanted) {
+  for (const auto& [value, name] : Names<Choice>::list) {
+    if (wanted == name) return value;
+  }
+  return std::nullopt;
+}
+
+/// "a, b or c", for messages.
+template <class Choice>
+[[nodiscard]] std::string alternatives() {
+  std::string text;
+  const auto& list = Names<Choice>::list;
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    if (k > 0) text += k + 1 == list.size() ? " or " : ", ";
+    text += list[k].second;
+  }
+  return text;
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,143 @@
+#include "io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+// Large enough to make the cost of a system call vanish, small enough to stay in the cache.
+constexpr std::size_t kBufferBytes = std::size_t{1} << 16U;
+
+// File names have at most 255 bytes; the temporary one adds a few to the final one.
+constexpr std::size_t kLongestStem = 200;
+
+std::string random_suffix() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  std::random_device device;
+  std::uniform_int_distribution<std::size_t> letter(0, kLetters.size() - 1);
+  std::string suffix(6, ' ');
+  for (char& c : suffix) c = kLetters[letter(device)];
+  return suffix;
+}
+
+}  // namespace
+
+std::string display_name(const std::filesystem::path& path) {
+  std::string name = path.string();
+  for (char& c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) c = '?';
+  }
+  return name.empty() ? "''" : name;
+}
+
+AtomicFile::AtomicFile(const std::filesystem::path& path) : name_(display_name(path)) {
+  namespace fs = std::filesystem;
+  if (!path.has_filename()) throw InputError(name_, "cannot be written: it names no file", "give a file name");
+
+  std::error_code ignored;  // what cannot be examined is found out below, when it is written to
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) throw InputError(name_, "cannot be written: it is a folder", "give a file name");
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw InputError(name_, "cannot be written: it is not a regular file", "give the name of a file to create");
+  }
+  // A link to an existing file is followed; everything else is only made absolute.
+  std::error_code error;
+  final_ = fs::is_regular_file(status) ? fs::canonical(path, error) : fs::absolute(path, error);
+  if (error) fail(error.value());
+
+  // Before there is a file: no destructor would remove it if this failed.
+  buffer_.reserve(kBufferBytes);
+
+  // mkstemp() would make the file private, and the umask that ordinary files obey can be read only by changing it,
+  // for all threads. Creating the file exclusively with mode 0666 lets the system apply it.
+  const std::string stem = "." + final_.filename().string().substr(0, kLongestStem) + ".";
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    fs::path candidate = final_.parent_path() / (stem + random_suffix());
+    descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) {
+      temporary_ = std::move(candidate);
+    } else if ((errno != EEXIST && errno != EINTR) || attempt == kAttempts) {
+      fail(errno);
+    }
+  }
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  require_open();
+  if (bytes.size() > kBufferBytes - buffer_.size()) flush();
+  if (bytes.size() > kBufferBytes) {
+    write_through(bytes);
+  } else {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  }
+}
+
+void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void AtomicFile::commit() {
+  require_open();
+  flush();
+  // Some file systems report a full disk no sooner than here. The descriptor is gone either way.
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0 && errno != EINTR) fail(errno);
+  if (::rename(temporary_.c_str(), final_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void AtomicFile::flush() {
+  write_through(buffer_);
+  buffer_.clear();
+}
+
+void AtomicFile::write_through(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail(errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::require_open() const {
+  if (descriptor_ < 0) throw std::logic_error("AtomicFile: " + name_ + " is closed: it was committed or failed");
+}
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void AtomicFile::fail(int error) {
+  discard();
+  std::string remedy;
+  if (error == ENOENT) remedy = "create its folder first";
+  if (error == EACCES || error == EPERM || error == EROFS) remedy = "choose a folder that may be written to";
+  if (error == ENOSPC || error == EDQUOT) remedy = "free some space or choose another disk";
+  throw InputError(name_, "cannot be written: " + std::generic_category().message(error), remedy);
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,226 @@
+#include "fedsinkhorn/npy.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "fedsinkhorn/error.hpp"
+#include "io/atomic_file.hpp"
+#include "io/npy_header.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the data of .npy files are used as they lie in the file");
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  [[nodiscard]] int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+/// A whole file, mapped for reading. The mapping outlives the descriptor.
+class Mapping {
+ public:
+  Mapping(int descriptor, std::size_t size)
+      : start_(::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0)), size_(size) {
+    if (start_ == MAP_FAILED) throw std::system_error(errno, std::generic_category());
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() { ::munmap(start_, size_); }
+  [[nodiscard]] const std::byte* data() const { return static_cast<const std::byte*>(start_); }
+
+  /// Gives back the whole pages within [first, last); they are read again when they are touched again.
+  void release(std::size_t first, std::size_t last) const {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    first = (first + page - 1) / page * page;
+    last = last / page * page;
+    if (first < last) ::madvise(static_cast<std::byte*>(start_) + first, last - first, MADV_DONTNEED);
+  }
+
+ private:
+  void* start_;
+  std::size_t size_;
+};
+
+[[noreturn]] void cannot(const std::string& name, const std::string& what, int error) {
+  throw InputError(name, "cannot be " + what + ": " + std::generic_category().message(error));
+}
+
+/// The beginning of the file, through read() and not through the map: a failing disk is then an error, not a signal.
+std::vector<std::byte> read_start(int descriptor, std::uint64_t file_size, const std::string& name) {
+  std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(file_size, kNpyHeaderWindow)));
+  std::size_t filled = 0;
+  while (filled < start.size()) {
+    const ssize_t count = ::pread(descriptor, start.data() + filled, start.size() - filled, static_cast<off_t>(filled));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) cannot(name, "read", errno);
+    if (count == 0) break;  // became shorter since it was opened; the parser says so
+    filled += static_cast<std::size_t>(count);
+  }
+  start.resize(filled);
+  return start;
+}
+
+/// Values in an array of this shape; throws std::invalid_argument unless they can be counted and addressed.
+std::size_t count_values(std::span<const std::size_t> shape) {
+  if (shape.empty() || shape.size() > 3) throw std::invalid_argument("NpyWriter: shape must have 1 to 3 dimensions");
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / sizeof(double);
+  std::size_t count = 1;
+  for (const std::size_t dimension : shape) {
+    if (dimension != 0 && count > kMost / dimension) throw std::invalid_argument("NpyWriter: shape overflows");
+    count *= dimension;
+  }
+  return count;
+}
+
+/// Version 1.0, as NumPy writes it: the data start at a multiple of 64, so that a map of them is aligned.
+std::string header_text(std::span<const std::size_t> shape) {
+  constexpr std::size_t kAlignment = 64;
+  constexpr std::size_t kPrefix = 10;
+  std::string dictionary = "{'descr': '<f8', 'fortran_order': False, 'shape': (" + std::to_string(shape[0]) + ",";
+  for (std::size_t k = 1; k < shape.size(); ++k) dictionary += (k > 1 ? ", " : " ") + std::to_string(shape[k]);
+  dictionary += "), }";
+  const std::size_t unpadded = kPrefix + dictionary.size() + 1;
+  dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  dictionary += '\n';
+
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(dictionary.size() & 0xffU);
+  header += static_cast<char>(dictionary.size() >> 8U);
+  return header + dictionary;
+}
+
+}  // namespace
+
+struct NpyFile::State {
+  State(std::filesystem::path where, NpyHeader what, int descriptor, std::size_t file_size)
+      : path(std::move(where)), header(std::move(what)), mapping(descriptor, file_size) {}
+
+  std::filesystem::path path;
+  NpyHeader header;
+  Mapping mapping;
+
+  [[nodiscard]] std::size_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
+
+  template <class T>
+  [[nodiscard]] MatrixView<T> view(std::size_t first, std::size_t count) const {
+    // Aligned: open() made sure.
+    const T* data = reinterpret_cast<const T*>(mapping.data() + header.data_offset);
+    return {data + first * columns(), count, columns()};
+  }
+};
+
+NpyFile::NpyFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+NpyFile::NpyFile(NpyFile&&) noexcept = default;
+NpyFile& NpyFile::operator=(NpyFile&&) noexcept = default;
+NpyFile::~NpyFile() = default;
+
+NpyFile NpyFile::open(const std::filesystem::path& path) {
+  const std::string name = display_name(path);
+  // Non-blocking, or a named pipe would be waited for before it can be refused.
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (descriptor.get() < 0) cannot(name, "opened", errno);
+  struct stat status {};
+  if (::fstat(descriptor.get(), &status) != 0) cannot(name, "examined", errno);
+  if (S_ISDIR(status.st_mode)) throw InputError(name, "is a folder", "give a .npy file");
+  if (!S_ISREG(status.st_mode)) throw InputError(name, "is not a regular file", "give a .npy file on a disk");
+
+  const auto file_size = static_cast<std::uint64_t>(status.st_size);
+  NpyHeader header = parse_npy_header(read_start(descriptor.get(), file_size, name), file_size, name);
+  const std::size_t alignment = header.is_float32 ? alignof(float) : alignof(double);
+  if (header.data_offset % alignment != 0) {
+    throw InputError(name,
+                     "header is not padded: its data start at byte " + std::to_string(header.data_offset) +
+                         ", which is no multiple of " + std::to_string(alignment),
+                     "write it again with np.save(path, np.load(path))");
+  }
+  try {
+    return NpyFile(
+        std::make_unique<State>(path, std::move(header), descriptor.get(), static_cast<std::size_t>(file_size)));
+  } catch (const std::system_error& error) {
+    cannot(name, "mapped into memory", error.code().value());
+  }
+}
+
+const std::filesystem::path& NpyFile::path() const { return state_->path; }
+std::span<const std::size_t> NpyFile::shape() const { return state_->header.shape; }
+bool NpyFile::is_float32() const { return state_->header.is_float32; }
+
+AnyMatrix NpyFile::matrix() const { return rows(0, state_->header.shape[0]); }
+
+AnyMatrix NpyFile::rows(std::size_t first, std::size_t count) const {
+  const std::size_t total = state_->header.shape[0];
+  if (first > total || count > total - first) {
+    throw std::out_of_range("NpyFile: rows " + std::to_string(first) + " and " + std::to_string(count) +
+                            " further of " + std::to_string(total));
+  }
+  if (is_float32()) return state_->view<float>(first, count);
+  return state_->view<double>(first, count);
+}
+
+void NpyFile::release_rows(std::size_t first, std::size_t count) const {
+  const std::size_t row = state_->columns() * (is_float32() ? sizeof(float) : sizeof(double));
+  state_->mapping.release(state_->header.data_offset + first * row, state_->header.data_offset + (first + count) * row);
+}
+
+std::vector<double> NpyFile::to_vector() const {
+  return std::visit(
+      [](const auto& view) { return std::vector<double>(view.data, view.data + view.rows * view.columns); }, matrix());
+}
+
+struct NpyWriter::State {
+  State(const std::filesystem::path& path, std::size_t count) : file(path), missing(count) {}
+
+  AtomicFile file;
+  std::size_t missing;  // values promised and not appended yet
+};
+
+NpyWriter::NpyWriter(const std::filesystem::path& path, std::span<const std::size_t> shape) {
+  const std::size_t count = count_values(shape);
+  state_ = std::make_unique<State>(path, count);
+  state_->file.write(header_text(shape));
+}
+
+NpyWriter::~NpyWriter() = default;
+
+void NpyWriter::append(std::span<const double> values) {
+  if (values.size() > state_->missing) throw std::logic_error("NpyWriter: more values than the shape has");
+  state_->file.write(std::as_bytes(values));
+  state_->missing -= values.size();
+}
+
+void NpyWriter::finish() {
+  if (state_->missing != 0) {
+    throw std::logic_error("NpyWriter: " + std::to_string(state_->missing) + " values of the shape are missing");
+  }
+  state_->file.commit();
+}
+
+void write_npy(const std::filesystem::path& path, std::span<const double> values, std::span<const std::size_t> shape) {
+  NpyWriter writer(path, shape);
+  writer.append(values);
+  writer.finish();
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,19 @@
+// summary.json and trace.csv.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "fedsinkhorn/options.hpp"
+#include "fedsinkhorn/result.hpp"
+
+namespace fedsinkhorn {
+
+/// The text of summary.json: numbers with all their digits, two-space indentation, a final newline.
+[[nodiscard]] std::string summary_json(const Result& result, const Options& options, double epsilon);
+
+/// The text of trace.csv, with a header line.
+[[nodiscard]] std::string trace_csv(std::span<const TraceRow> trace);
+
+}  // namespace fedsinkhorn

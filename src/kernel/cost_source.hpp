@@ -1,0 +1,36 @@
+// Costs on demand: blocks of C as float64, whatever they come from. Nothing here stores an n x m array.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "backend/cpu/simd.hpp"
+#include "core/checked_problem.hpp"
+
+namespace fedsinkhorn {
+
+/// The cost between active rows and active columns. Thread-safe.
+class CostSource {
+ public:
+  virtual ~CostSource() = default;
+  CostSource() = default;
+  CostSource(const CostSource&) = delete;
+  CostSource& operator=(const CostSource&) = delete;
+
+  [[nodiscard]] virtual std::size_t rows() const = 0;
+  [[nodiscard]] virtual std::size_t columns() const = 0;
+
+  /// out[k * stride + j] = C(row + k, column + j) for k < row_count, j < column_count. `column` is a multiple of
+  /// cpu::kPanel. Up to the next multiple of cpu::kPanel beyond column_count may be overwritten with finite numbers, so
+  /// stride is at least that.
+  virtual void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
+                    std::size_t stride) const = 0;
+
+  /// These rows will not be asked for again soon.
+  virtual void rows_done(std::size_t /*row*/, std::size_t /*row_count*/) const {}
+};
+
+/// Reads the problem's matrix in place or computes costs from its points. The problem must outlive the source.
+[[nodiscard]] std::unique_ptr<CostSource> make_cost_source(const CheckedProblem& problem, const cpu::Simd& simd);
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,57 @@
+#include "kernel/kernel.hpp"
+
+#include "kernel/row_kernel.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+template <class S, class V>
+std::unique_ptr<Kernel> make(const KernelSpec& spec, const CostSource& cost, const cpu::Simd& simd) {
+  if (spec.kind == KernelKind::online) {
+    return std::make_unique<RowKernel<ComputedRows<S>, V>>(cost, simd, spec.epsilon, spec.threads);
+  }
+  return std::make_unique<RowKernel<StoredRows<S>, V>>(cost, simd, spec.epsilon, spec.threads);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec, const CostSource& cost, const cpu::Simd& simd) {
+  switch (spec.precision) {
+    case Precision::float32: return make<float, float>(spec, cost, simd);
+    case Precision::mixed: return make<float, double>(spec, cost, simd);
+    case Precision::float64:
+    case Precision::digits50: break;
+  }
+  return make<double, double>(spec, cost, simd);
+}
+
+double safe_scaling(Precision precision) {
+  // The smallest stored values are 2e-300 and 2e-38. Relative to the sums they belong to, which are of order one, what
+  // underflow loses is at most that times the square of this bound: 2e-100 and 2e-18.
+  const bool stored_as_float = precision == Precision::float32 || precision == Precision::mixed;
+  return stored_as_float ? 1e10 : 1e100;
+}
+
+std::uint64_t kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets) {
+  const bool stored_as_float = spec.precision == Precision::float32 || spec.precision == Precision::mixed;
+  const std::uint64_t element = stored_as_float ? sizeof(float) : sizeof(double);
+  const std::uint64_t vector_element = spec.precision == Precision::float32 ? sizeof(float) : sizeof(double);
+  const std::uint64_t stride = stored_as_float ? cpu::padded<float>(m) : cpu::padded<double>(m);
+  const auto threads = static_cast<std::uint64_t>(spec.threads);
+  const bool many = targets > WorkCut::kFewTargets;
+  const std::uint64_t copies = many ? 1 : WorkCut::fused_chunks(n, m);
+
+  std::uint64_t bytes = (1 + copies) * targets * stride * vector_element;  // v and the sums
+  bytes += threads * cpu::kRowBlock * kStrip * sizeof(double);
+  if (spec.kind == KernelKind::dense) bytes += n * stride * element;
+  if (spec.kind == KernelKind::online) bytes += threads * cpu::kRowBlock * stride * element;
+  if (many) {
+    const std::uint64_t block_rows = WorkCut::target_block(n, stride);
+    bytes += block_rows * targets * vector_element;
+    const bool in_place = spec.kind == KernelKind::dense && element == vector_element;
+    if (!in_place) bytes += block_rows * stride * vector_element;
+  }
+  return bytes;
+}
+
+}  // namespace fedsinkhorn

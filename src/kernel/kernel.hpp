@@ -1,0 +1,54 @@
+// The Gibbs kernel as an operator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "backend/cpu/simd.hpp"
+#include "fedsinkhorn/options.hpp"
+#include "kernel/cost_source.hpp"
+
+namespace fedsinkhorn {
+
+/// K_ij = exp((phi_i + psi_j - C_ij) / epsilon) for absorbed potentials phi, psi. Vectors of several targets lie one
+/// target after the other: v is targets x columns, u, q targets x rows. How K is held is the kernel's own business; all
+/// verbs take and give float64. Verbs of one object must not run at the same time (they share scratch memory).
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  /// Puts new potentials in. They are kept.
+  virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
+
+  /// q = K v. Each element is summed in a fixed order.
+  virtual void apply(std::size_t targets, const double* v, double* q) = 0;
+  /// r = K' u. Each element is summed over the rows in order.
+  virtual void apply_transposed(std::size_t targets, const double* u, double* r) = 0;
+  /// q = K v, u = a / q, r = K' u in a single pass over the rows of K.
+  virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) = 0;
+};
+
+/// Largest ratio u/a or v/b the stored precision can take before potentials must be absorbed anew: entries lost to
+/// underflow stay negligible even when multiplied by two such ratios.
+[[nodiscard]] double safe_scaling(Precision precision);
+
+struct KernelSpec {
+  KernelKind kind = KernelKind::dense;
+  Precision precision = Precision::float64;
+  double epsilon = 1;
+  int threads = 1;
+};
+
+/// The cost source and the table must outlive the kernel.
+[[nodiscard]] std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec, const CostSource& cost,
+                                                  const cpu::Simd& simd);
+
+/// Bytes such a kernel for n x m costs and that many targets will hold, scratch included.
+[[nodiscard]] std::uint64_t kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets);
+
+}  // namespace fedsinkhorn

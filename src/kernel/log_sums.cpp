@@ -1,0 +1,152 @@
+#include "kernel/log_sums.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/buffer.hpp"
+#include "core/parallel.hpp"
+#include "kernel/row_kernel.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::size_t padded_panels(std::size_t columns) { return (columns + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel; }
+
+// A copy with -inf in the padding: padding columns then add nothing to any sum.
+Buffer<double> padded_copy(std::span<const double> values, double padding) {
+  Buffer<double> copy(padded_panels(values.size()));
+  std::copy(values.begin(), values.end(), copy.data());
+  std::fill(copy.data() + values.size(), copy.data() + copy.size(), padding);
+  return copy;
+}
+
+// Costs of some rows, all columns, padding zero.
+void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffer<double>& out, std::size_t stride) {
+  cost.fill(row, count, 0, cost.columns(), out.data(), stride);
+  for (std::size_t k = 0; k < count; ++k) {
+    std::fill(out.data() + k * stride + cost.columns(), out.data() + (k + 1) * stride, 0.0);
+  }
+}
+
+// Waking threads costs more than a few thousand exponentials.
+int useful_threads(const LogContext& context) {
+  return WorkCut::fused_chunks(context.cost.rows(), context.cost.columns()) == 1 ? 1 : context.threads;
+}
+
+}  // namespace
+
+void row_log_sums(const LogContext& context, std::span<const double> psi, std::span<double> sums) {
+  const Buffer<double> potentials = padded_copy(psi, -kInfinity);
+  const std::size_t n = context.cost.rows();
+  const std::size_t stride = potentials.size();
+  const std::size_t chunks = (n + WorkCut::kRowsEach - 1) / WorkCut::kRowsEach;
+  parallel_chunks(useful_threads(context), chunks, [&](std::size_t chunk, std::size_t) {
+    Buffer<double> costs(cpu::kRowBlock * stride);
+    const std::size_t first = chunk * WorkCut::kRowsEach;
+    const std::size_t last = std::min(n, first + WorkCut::kRowsEach);
+    for (std::size_t i = first; i < last; i += cpu::kRowBlock) {
+      const std::size_t count = std::min(cpu::kRowBlock, last - i);
+      fill_rows(context.cost, i, count, costs, stride);
+      for (std::size_t k = 0; k < count; ++k) {
+        sums[i + k] =
+            context.ops.row_log_sum_exp(costs.data() + k * stride, stride, potentials.data(), 1 / context.epsilon);
+      }
+    }
+    context.cost.rows_done(first, last - first);
+  });
+}
+
+void column_log_sums(const LogContext& context, std::span<const double> phi, std::span<const double> log_weights,
+                     std::span<double> sums) {
+  // Strips of columns: each sum is formed by one thread, the rows in order.
+  const std::size_t n = context.cost.rows();
+  const std::size_t m = context.cost.columns();
+  const std::size_t strips = std::clamp<std::size_t>(m / kStrip, 1, 64);
+  parallel_chunks(useful_threads(context), strips, [&](std::size_t strip, std::size_t) {
+    const Range range = chunk_range(m, strips, strip, cpu::kPanel);
+    if (range.size() == 0) return;
+    const std::size_t width = padded_panels(range.size());
+    Buffer<double> costs(cpu::kRowBlock * width);
+    Buffer<double> maximum(width);
+    Buffer<double> sum(width);
+    std::fill_n(maximum.data(), width, -kInfinity);
+    std::fill_n(sum.data(), width, 0.0);
+    std::fill_n(costs.data(), costs.size(), 0.0);
+    for (std::size_t i = 0; i < n; i += cpu::kRowBlock) {
+      const std::size_t count = std::min(cpu::kRowBlock, n - i);
+      context.cost.fill(i, count, range.first, range.size(), costs.data(), width);
+      for (std::size_t k = 0; k < count; ++k) {
+        context.ops.column_log_sum_exp(costs.data() + k * width, width, phi[i + k], log_weights[i + k],
+                                       1 / context.epsilon, maximum.data(), sum.data());
+      }
+    }
+    for (std::size_t j = 0; j < range.size(); ++j) {
+      sums[range.first + j] = sum[j] > 0 ? maximum[j] + std::log(sum[j]) : -kInfinity;
+    }
+  });
+  context.cost.rows_done(0, n);
+}
+
+std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps<double, double>& products,
+                                std::span<const double> phi, std::span<const double> psi, std::size_t targets,
+                                const double* u, const double* v) {
+  const std::size_t n = context.cost.rows();
+  const std::size_t m = context.cost.columns();
+  const Buffer<double> potentials = padded_copy(psi, -kInfinity);
+  const std::size_t stride = potentials.size();
+  Buffer<double> scalings(targets * stride);
+  for (std::size_t k = 0; k < targets; ++k) {
+    std::copy(v + k * m, v + (k + 1) * m, scalings.data() + k * stride);
+    std::fill(scalings.data() + k * stride + m, scalings.data() + (k + 1) * stride, 0.0);
+  }
+  // Partial column sums take targets x columns numbers a chunk: with many targets, no more chunks than threads.
+  const std::size_t fine = WorkCut::fused_chunks(n, m);
+  const std::size_t chunks =
+      targets <= WorkCut::kFewTargets ? fine : std::min(fine, static_cast<std::size_t>(context.threads));
+  std::vector<std::vector<double>> column_parts(chunks);
+  std::vector<std::vector<double>> log_parts(chunks);
+  std::vector<PlanSums> result(targets);
+  for (auto& sums : result) sums.rows.resize(n);
+
+  parallel_chunks(context.threads, chunks, [&](std::size_t chunk, std::size_t) {
+    Buffer<double> costs(cpu::kRowBlock * stride);
+    Buffer<double> kernel(cpu::kRowBlock * stride);
+    Buffer<double> kernel_log(cpu::kRowBlock * stride);
+    column_parts[chunk].assign(targets * stride, 0.0);
+    log_parts[chunk].assign(targets, 0.0);
+    const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
+    for (std::size_t i = range.first; i < range.last; i += cpu::kRowBlock) {
+      const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
+      fill_rows(context.cost, i, count, costs, stride);
+      context.ops.gibbs_and_log_rows(costs.data(), stride, count, stride, phi.data() + i, potentials.data(),
+                                     1 / context.epsilon, kernel.data(), kernel_log.data(), stride);
+      for (std::size_t k = 0; k < targets; ++k) {
+        const double* uk = u + k * n + i;
+        const double* vk = scalings.data() + k * stride;
+        std::array<double, cpu::kRowBlock> sums{};
+        products.dot_rows(kernel.data(), stride, count, stride, vk, sums.data());
+        for (std::size_t s = 0; s < count; ++s) result[k].rows[i + s] = uk[s] * sums[s];
+        products.dot_rows(kernel_log.data(), stride, count, stride, vk, sums.data());
+        for (std::size_t s = 0; s < count; ++s) log_parts[chunk][k] += uk[s] * sums[s];
+        products.add_rows(kernel.data(), stride, count, stride, uk, column_parts[chunk].data() + k * stride);
+      }
+    }
+    context.cost.rows_done(range.first, range.size());
+  });
+
+  for (std::size_t k = 0; k < targets; ++k) {
+    result[k].columns.assign(m, 0.0);
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      result[k].logarithm += log_parts[chunk][k];
+      for (std::size_t j = 0; j < m; ++j) result[k].columns[j] += column_parts[chunk][k * stride + j];
+    }
+    for (std::size_t j = 0; j < m; ++j) result[k].columns[j] *= v[k * m + j];
+  }
+  return result;
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,40 @@
+// Sums in the log domain, and the final look at a plan: slow and safe, straight from the costs.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/simd.hpp"
+#include "kernel/cost_source.hpp"
+
+namespace fedsinkhorn {
+
+struct LogContext {
+  const CostSource& cost;
+  const cpu::LogOps& ops;
+  double epsilon;
+  int threads;
+};
+
+/// s_i = log sum_j exp((psi_j - C_ij) / epsilon). -inf where every pair is forbidden or psi is -inf.
+void row_log_sums(const LogContext& context, std::span<const double> psi, std::span<double> sums);
+
+/// s_j = log sum_i w_i exp((phi_i - C_ij) / epsilon), given log w_i.
+void column_log_sums(const LogContext& context, std::span<const double> phi, std::span<const double> log_weights,
+                     std::span<double> sums);
+
+/// Sums over the plan P_ij = u_i v_j K_ij, K_ij = exp(t_ij), t_ij = (phi_i + psi_j - C_ij) / epsilon, one target.
+struct PlanSums {
+  std::vector<double> rows;     ///< sum_j P_ij
+  std::vector<double> columns;  ///< sum_i P_ij
+  double logarithm = 0;         ///< sum_ij P_ij t_ij
+};
+
+/// One pass over the costs for all targets. u: targets x rows, v: targets x columns.
+[[nodiscard]] std::vector<PlanSums> plan_sums(const LogContext& context,
+                                              const cpu::ProductOps<double, double>& products,
+                                              std::span<const double> phi, std::span<const double> psi,
+                                              std::size_t targets, const double* u, const double* v);
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,245 @@
+// The verbs of a kernel, written once for stored and for computed rows.
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "backend/cpu/gemm.hpp"
+#include "core/parallel.hpp"
+#include "kernel/gibbs_rows.hpp"
+#include "kernel/kernel.hpp"
+
+namespace fedsinkhorn {
+
+template <class S, class V>
+const cpu::ProductOps<S, V>& product_ops(const cpu::Simd& simd);
+template <>
+inline const cpu::ProductOps<double, double>& product_ops<double, double>(const cpu::Simd& simd) {
+  return simd.float64;
+}
+template <>
+inline const cpu::ProductOps<float, double>& product_ops<float, double>(const cpu::Simd& simd) {
+  return simd.mixed;
+}
+template <>
+inline const cpu::ProductOps<float, float>& product_ops<float, float>(const cpu::Simd& simd) {
+  return simd.float32;
+}
+
+/// How the work is cut. All of it depends on the shape alone, never on the number of threads, so that neither do the
+/// results.
+struct WorkCut {
+  /// Partial sums of r in a fused pass. More would balance better but cost memory traffic.
+  static std::size_t fused_chunks(std::size_t rows, std::size_t columns) {
+    constexpr std::size_t tiny = std::size_t{1} << 15;  // not worth waking a thread
+    if (rows * columns < tiny) return 1;
+    return std::clamp<std::size_t>(rows / 32, 1, 32);
+  }
+  /// Rows whose products with several targets are formed together: about 16 MB of K, which a shared cache holds.
+  static std::size_t target_block(std::size_t rows, std::size_t stride) {
+    const std::size_t wanted = std::clamp<std::size_t>((std::size_t{16} << 20) / (stride * 8), 64, 1024);
+    return std::min((rows + 7) / 8 * 8, wanted / 8 * 8);
+  }
+  static constexpr std::size_t kRowsEach = 64;
+  /// With this many targets or fewer, a sweep per target over rows in cache beats packing matrices for a product.
+  static constexpr std::size_t kFewTargets = 3;
+};
+
+/// Rows: StoredRows<S> or ComputedRows<S>. V: the type products are formed in.
+template <class Rows, class V>
+class RowKernel final : public Kernel {
+  using S = typename Rows::Stored;
+
+ public:
+  RowKernel(const CostSource& cost, const cpu::Simd& simd, double epsilon, int threads)
+      : ops_(product_ops<S, V>(simd)), threads_(threads), rows_(cost, simd, epsilon, threads) {
+    for (int t = 0; t < threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
+  }
+
+  void absorb(std::span<const double> phi, std::span<const double> psi) override { rows_.absorb(phi, psi); }
+
+  void apply(std::size_t targets, const double* v, double* q) override {
+    load(targets, v);
+    const std::size_t n = rows_.rows();
+    const std::size_t chunks = (n + WorkCut::kRowsEach - 1) / WorkCut::kRowsEach;
+    parallel_chunks(useful_threads(), chunks, [&](std::size_t chunk, std::size_t thread) {
+      const std::size_t last = std::min(n, (chunk + 1) * WorkCut::kRowsEach);
+      for (std::size_t i = chunk * WorkCut::kRowsEach; i < last; i += cpu::kRowBlock) {
+        const std::size_t count = std::min(cpu::kRowBlock, last - i);
+        const auto block = rows_.rows_at(i, count, scratch_[thread]);
+        for (std::size_t k = 0; k < targets; ++k) {
+          ops_.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), q + k * n + i);
+        }
+      }
+    });
+  }
+
+  void apply_transposed(std::size_t targets, const double* u, double* r) override {
+    reserve_sums(targets, 1);
+    const std::size_t n = rows_.rows();
+    // A thread owns whole columns: each r_j is summed by one thread, the rows in order.
+    constexpr std::size_t grain = 64;
+    const std::size_t strips = std::clamp<std::size_t>(stride() / 512, 1, static_cast<std::size_t>(threads_) * 2);
+    parallel_chunks(useful_threads(), strips, [&](std::size_t strip, std::size_t thread) {
+      const Range range = chunk_range(stride(), strips, strip, grain);
+      if (range.size() == 0) return;
+      for (std::size_t k = 0; k < targets; ++k) {
+        std::fill_n(sums_.data() + k * stride() + range.first, range.size(), V{0});
+      }
+      for (std::size_t i = 0; i < n; i += cpu::kRowBlock) {
+        const std::size_t count = std::min(cpu::kRowBlock, n - i);
+        const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
+        for (std::size_t k = 0; k < targets; ++k) {
+          ops_.add_rows(block.data, block.stride, count, range.size(), u + k * n + i,
+                        sums_.data() + k * stride() + range.first);
+        }
+      }
+    });
+    store(targets, r);
+  }
+
+  void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
+    if (targets <= WorkCut::kFewTargets) {
+      fused_by_sweeps(targets, a, v, q, u, r);
+    } else {
+      fused_by_products(targets, a, v, q, u, r);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t stride() const { return rows_.stride(); }
+  // Waking threads costs more than a product with a few thousand entries.
+  [[nodiscard]] int useful_threads() const {
+    return WorkCut::fused_chunks(rows_.rows(), rows_.columns()) == 1 ? 1 : threads_;
+  }
+
+  // v as V, rows padded with zeros.
+  void load(std::size_t targets, const double* v) {
+    if (v_.size() < targets * stride()) v_ = Buffer<V>(targets * stride());
+    const std::size_t m = rows_.columns();
+    parallel_chunks(targets > 1 ? threads_ : 1, targets, [&](std::size_t k, std::size_t) {
+      V* to = v_.data() + k * stride();
+      for (std::size_t j = 0; j < m; ++j) to[j] = static_cast<V>(v[k * m + j]);
+      std::fill(to + m, to + stride(), V{0});
+    });
+  }
+
+  void reserve_sums(std::size_t targets, std::size_t copies) {
+    if (sums_.size() < targets * copies * stride()) sums_ = Buffer<V>(targets * copies * stride());
+  }
+
+  void store(std::size_t targets, double* r) const {
+    const std::size_t m = rows_.columns();
+    parallel_chunks(targets > 1 ? threads_ : 1, targets, [&](std::size_t k, std::size_t) {
+      const V* from = sums_.data() + k * stride();
+      for (std::size_t j = 0; j < m; ++j) r[k * m + j] = static_cast<double>(from[j]);
+    });
+  }
+
+  // One read of K: a block of rows is used for q = K v, then u = a / q, then r += K' u while it is still in cache.
+  void fused_by_sweeps(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
+    load(targets, v);
+    const std::size_t n = rows_.rows();
+    const std::size_t m = rows_.columns();
+    const std::size_t chunks = WorkCut::fused_chunks(n, m);
+    reserve_sums(targets, chunks);
+    parallel_chunks(threads_, chunks, [&](std::size_t chunk, std::size_t thread) {
+      V* sums = sums_.data() + chunk * targets * stride();
+      std::fill_n(sums, targets * stride(), V{0});
+      const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
+      for (std::size_t i = range.first; i < range.last; i += cpu::kRowBlock) {
+        const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
+        const auto block = rows_.rows_at(i, count, scratch_[thread]);
+        for (std::size_t k = 0; k < targets; ++k) {
+          double* qi = q + k * n + i;
+          double* ui = u + k * n + i;
+          ops_.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), qi);
+          for (std::size_t s = 0; s < count; ++s) ui[s] = a[i + s] / qi[s];
+          ops_.add_rows(block.data, block.stride, count, stride(), ui, sums + k * stride());
+        }
+      }
+    });
+    // r = the sum of the partial sums, in order.
+    constexpr std::size_t columns_each = 1024;
+    const std::size_t pieces = (m + columns_each - 1) / columns_each;
+    parallel_chunks(chunks > 1 ? threads_ : 1, targets * pieces, [&](std::size_t piece, std::size_t) {
+      const std::size_t k = piece / pieces;
+      const std::size_t first = piece % pieces * columns_each;
+      const std::size_t last = std::min(m, first + columns_each);
+      double* out = r + k * m;
+      std::fill(out + first, out + last, 0.0);
+      for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+        const V* from = sums_.data() + (chunk * targets + k) * stride();
+        for (std::size_t j = first; j < last; ++j) out[j] += static_cast<double>(from[j]);
+      }
+    });
+  }
+
+  // The same for many targets, as matrix products on a block of rows: Q = V K_B', U = a / Q, R += U K_B. Threads share
+  // the rows of the block for the first product and its columns for the second, so nobody needs sums of his own.
+  void fused_by_products(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
+    load(targets, v);
+    reserve_sums(targets, 1);
+    std::fill_n(sums_.data(), targets * stride(), V{0});
+    const std::size_t n = rows_.rows();
+    const std::size_t block_rows = WorkCut::target_block(n, stride());
+    if (block_scalings_.size() < targets * block_rows) block_scalings_ = Buffer<V>(targets * block_rows);
+    const auto parts = static_cast<std::size_t>(threads_);
+    for (std::size_t first = 0; first < n; first += block_rows) {
+      const std::size_t count = std::min(block_rows, n - first);
+      const V* block = nullptr;
+      if constexpr (kRowsUsableInPlace) {
+        block = rows_.rows_at(first, count, scratch_[0]).data;
+      } else {
+        if (converted_.size() < block_rows * stride()) converted_ = Buffer<V>(block_rows * stride());
+        block = converted_.data();
+      }
+      parallel_chunks(threads_, parts, [&](std::size_t part, std::size_t thread) {
+        const Range range = chunk_range(count, parts, part, cpu::kRowBlock);
+        if (range.size() == 0) return;
+        if constexpr (!kRowsUsableInPlace) convert(first + range.first, range.size(), range.first, thread);
+        V* scalings = block_scalings_.data() + range.first;
+        cpu::multiply_transposed(targets, range.size(), stride(), v_.data(), stride(), block + range.first * stride(),
+                                 stride(), scalings, block_rows);
+        for (std::size_t k = 0; k < targets; ++k) {
+          for (std::size_t s = 0; s < range.size(); ++s) {
+            const std::size_t i = first + range.first + s;
+            V& scaling = scalings[k * block_rows + s];
+            q[k * n + i] = static_cast<double>(scaling);
+            u[k * n + i] = a[i] / q[k * n + i];
+            scaling = static_cast<V>(u[k * n + i]);
+          }
+        }
+      });
+      parallel_chunks(threads_, parts, [&](std::size_t part, std::size_t) {
+        const Range range = chunk_range(stride(), parts, part, 64);
+        if (range.size() == 0) return;
+        cpu::multiply_add(targets, range.size(), count, block_scalings_.data(), block_rows, block + range.first,
+                          stride(), sums_.data() + range.first, stride());
+      });
+    }
+    store(targets, r);
+  }
+
+  static constexpr bool kRowsUsableInPlace = std::is_same_v<Rows, StoredRows<S>> && std::is_same_v<S, V>;
+
+  // Rows [row, row + count) as V at row `at` of the shared block.
+  void convert(std::size_t row, std::size_t count, std::size_t at, std::size_t thread) {
+    for (std::size_t i = 0; i < count; i += cpu::kRowBlock) {
+      const std::size_t some = std::min(cpu::kRowBlock, count - i);
+      const auto from = rows_.rows_at(row + i, some, scratch_[thread]);
+      std::copy(from.data, from.data + some * stride(), converted_.data() + (at + i) * stride());
+    }
+  }
+
+  cpu::ProductOps<S, V> ops_;
+  int threads_;
+  Rows rows_;
+  std::vector<typename Rows::Scratch> scratch_;
+  Buffer<V> v_;               // targets x stride
+  Buffer<V> sums_;            // partial sums of r
+  Buffer<V> block_scalings_;  // targets x rows of a block
+  Buffer<V> converted_;       // a block of rows, where the stored ones cannot be multiplied as they are
+};
+
+}  // namespace fedsinkhorn

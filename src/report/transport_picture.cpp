@@ -1,0 +1,427 @@
+#include "report/transport_picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+namespace fedsinkhorn {
+namespace {
+
+// Everything is laid out on a fixed canvas; the viewer scales it.
+constexpr double kWidth = 1280;
+constexpr double kHeight = 736;
+constexpr double kMargin = 56;
+constexpr double kContent = kWidth - 2 * kMargin;
+
+constexpr std::size_t kFrames = 5;
+constexpr std::array<const char*, kFrames> kFrameLabels{"t = 0", "t = 1/4", "t = 1/2", "t = 3/4", "t = 1"};
+constexpr double kFrameGap = 16;
+constexpr double kFrameSize = (kContent - (kFrames - 1) * kFrameGap) / kFrames;
+constexpr double kFrameTop = 112;
+
+constexpr double kPlotLeft = kMargin + 66;
+constexpr double kPlotRight = 880;
+constexpr double kPlotTop = 442;
+constexpr double kPlotBottom = 654;
+constexpr double kFiguresLeft = 944;
+
+constexpr const char* kInk = "#1f2430";
+constexpr const char* kMuted = "#667085";
+constexpr const char* kLine = "#e4e7ec";
+constexpr const char* kGhost = "#dfe3ea";
+constexpr const char* kAccent = "#4f46e5";
+constexpr const char* kTolerance = "#c2410c";
+
+using Out = std::back_insert_iterator<std::string>;
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      default:
+        // XML 1.0 has no way to write the other control characters.
+        if (static_cast<unsigned char>(c) >= 0x20) result += c;
+    }
+  }
+  return result;
+}
+
+/// 12,345
+std::string grouped(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    if (k > 0 && (digits.size() - k) % 3 == 0) text += ',';
+    text += digits[k];
+  }
+  return text;
+}
+
+/// 10 to a power, the exponent in superscript characters.
+std::string power_of_ten(int exponent) {
+  constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string text = exponent < 0 ? "10⁻" : "10";
+  for (const char digit : std::to_string(std::abs(exponent))) text += kDigits[static_cast<std::size_t>(digit - '0')];
+  return text;
+}
+
+/// Three digits, small and large numbers as m x 10^e.
+std::string scientific(double value) {
+  if (value == 0 || !std::isfinite(value) || (std::abs(value) >= 1e-3 && std::abs(value) < 1e5)) {
+    return fmt::format("{:.3g}", value);
+  }
+  const std::string text = fmt::format("{:.2e}", value);
+  const std::size_t e = text.find('e');
+  std::string mantissa = text.substr(0, e);
+  while (mantissa.back() == '0') mantissa.pop_back();
+  if (mantissa.back() == '.') mantissa.pop_back();
+  const std::string power = power_of_ten(std::stoi(text.substr(e + 1)));
+  return mantissa == "1" ? power : mantissa + " × " + power;
+}
+
+// ---------------------------------------------------------------------------------------------------- colours
+
+/// OKLab (Ottosson 2020): equal steps look equally large, so that neighbours of the source look alike and nothing else.
+struct Lab {
+  double lightness = 0;
+  double a = 0;
+  double b = 0;
+};
+
+std::array<double, 3> linear_rgb(Lab lab) {
+  const double l = std::pow(lab.lightness + 0.3963377774 * lab.a + 0.2158037573 * lab.b, 3);
+  const double m = std::pow(lab.lightness - 0.1055613458 * lab.a - 0.0638541728 * lab.b, 3);
+  const double s = std::pow(lab.lightness - 0.0894841775 * lab.a - 1.2914855480 * lab.b, 3);
+  return {4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+          -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+          -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
+}
+
+std::string hex(Lab lab) {
+  std::string text = "#";
+  for (const double linear : linear_rgb(lab)) {
+    const double c = std::clamp(linear, 0.0, 1.0);
+    const double encoded = c <= 0.0031308 ? 12.92 * c : 1.055 * std::pow(c, 1 / 2.4) - 0.055;
+    fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<int>(std::lround(255 * encoded)));
+  }
+  return text;
+}
+
+/// A square of colours: the hue turns from blue over magenta and red to amber with u, to the right, and the lightness
+/// rises with v, upwards; both are in [0, 1].
+Lab place_colour(double u, double v) {
+  const double hue = (262 + 178 * u) * std::numbers::pi / 180;
+  const double chroma = 0.175;
+  return {0.56 + 0.2 * v, chroma * std::cos(hue), chroma * std::sin(hue)};
+}
+
+// ----------------------------------------------------------------------------------------------------- frames
+
+struct Box {
+  double left = std::numeric_limits<double>::infinity();
+  double right = -std::numeric_limits<double>::infinity();
+  double bottom = std::numeric_limits<double>::infinity();
+  double top = -std::numeric_limits<double>::infinity();
+
+  void include(std::span<const double> points) {
+    for (std::size_t i = 0; i + 1 < points.size(); i += 2) {
+      if (!std::isfinite(points[i]) || !std::isfinite(points[i + 1])) continue;
+      left = std::min(left, points[i]);
+      right = std::max(right, points[i]);
+      bottom = std::min(bottom, points[i + 1]);
+      top = std::max(top, points[i + 1]);
+    }
+  }
+  /// Position of a value between two ends, the middle when they coincide.
+  static double position(double value, double low, double high) {
+    return high > low ? (value - low) / (high - low) : 0.5;
+  }
+};
+
+/// Points of one colour are one path of round dots: a quarter of the size of as many circles. The strokes have a
+/// length, invisibly small, since some viewers drop those that have none.
+class Dots {
+ public:
+  explicit Dots(double radius) : radius_(radius) {}
+
+  void add(const std::string& colour, double x, double y) {
+    if (std::isfinite(x) && std::isfinite(y))
+      fmt::format_to(std::back_inserter(paths_[colour]), "M{:.1f} {:.1f}h.01", x, y);
+  }
+  void write(Out out) const {
+    fmt::format_to(out, "<g fill=\"none\" stroke-linecap=\"round\" stroke-width=\"{:.2f}\">\n", 2 * radius_);
+    for (const auto& [colour, path] : paths_) fmt::format_to(out, "<path stroke=\"{}\" d=\"{}\"/>\n", colour, path);
+    fmt::format_to(out, "</g>\n");
+  }
+
+ private:
+  double radius_;
+  std::map<std::string, std::string> paths_;
+};
+
+/// Colours by place of origin, in steps too small to see, so that points share them.
+std::vector<std::string> source_colours(std::span<const double> source) {
+  constexpr double kSteps = 24;
+  Box box;
+  box.include(source);
+  std::vector<std::string> colours;
+  colours.reserve(source.size() / 2);
+  for (std::size_t i = 0; i < source.size(); i += 2) {
+    const double u = Box::position(source[i], box.left, box.right);
+    const double v = Box::position(source[i + 1], box.bottom, box.top);
+    colours.push_back(std::isfinite(u) && std::isfinite(v)
+                          ? hex(place_colour(std::round(u * kSteps) / kSteps, std::round(v * kSteps) / kSteps))
+                          : kGhost);
+  }
+  return colours;
+}
+
+void write_frames(Out out, const TransportPictureData& data) {
+  constexpr double kPadding = 12;
+  Box box;
+  for (const std::span<const double> points : {data.source, data.moved, data.target}) box.include(points);
+  const double extent = std::max({box.right - box.left, box.top - box.bottom, 1e-300});
+  const double scale = (kFrameSize - 2 * kPadding) / extent;
+  const std::vector<std::string> colours = source_colours(data.source);
+  // Dots of neighbours just about touch when a cloud covers a third of its frame.
+  const auto count = static_cast<double>(std::max<std::size_t>(colours.size(), 1));
+  const double radius = std::clamp(0.32 * kFrameSize / std::sqrt(count), 0.5, 6.0);
+
+  for (std::size_t frame = 0; frame < kFrames; ++frame) {
+    const double t = static_cast<double>(frame) / (kFrames - 1);
+    const double left = kMargin + static_cast<double>(frame) * (kFrameSize + kFrameGap);
+    const double centre_x = left + kFrameSize / 2;
+    const double centre_y = kFrameTop + kFrameSize / 2;
+    const auto screen_x = [&](double x) { return centre_x + scale * (x - (box.left + box.right) / 2); };
+    const auto screen_y = [&](double y) { return centre_y - scale * (y - (box.bottom + box.top) / 2); };
+
+    fmt::format_to(out, "<g class=\"frame\">\n");
+    fmt::format_to(out,
+                   "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"10\" fill=\"#fafbfc\" "
+                   "stroke=\"{}\"/>\n",
+                   left, kFrameTop, kFrameSize, kFrameSize, kLine);
+    // In the last frame only: elsewhere it would show through the gaps and blur the shape in motion.
+    if (frame + 1 == kFrames) {
+      Dots target(radius);
+      for (std::size_t j = 0; j < data.target.size(); j += 2) {
+        target.add(kGhost, screen_x(data.target[j]), screen_y(data.target[j + 1]));
+      }
+      target.write(out);
+    }
+    Dots dots(radius);
+    for (std::size_t i = 0; i < colours.size(); ++i) {
+      const double x = (1 - t) * data.source[2 * i] + t * data.moved[2 * i];
+      const double y = (1 - t) * data.source[2 * i + 1] + t * data.moved[2 * i + 1];
+      dots.add(colours[i], screen_x(x), screen_y(y));
+    }
+    dots.write(out);
+    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-size=\"15\">{}</text>\n", centre_x,
+                   kFrameTop + kFrameSize + 26, kFrameLabels[frame]);
+    fmt::format_to(out, "</g>\n");
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ convergence
+
+/// The smallest of 1, 2, 5, 10, 20, 50, ... that cuts the length into at most `most` steps.
+std::int64_t nice_step(std::int64_t length, std::int64_t most) {
+  for (std::int64_t power = 1;; power *= 10) {
+    for (const std::int64_t factor : {1, 2, 5}) {
+      if (length <= factor * power * most) return factor * power;
+    }
+  }
+}
+
+struct ErrorPoint {
+  double iteration = 0;
+  double log_error = 0;
+};
+
+/// log10 of the larger error. Long traces are thinned to what the width of the plot can show; ends are kept.
+std::vector<ErrorPoint> error_curve(std::span<const TraceRow> trace) {
+  constexpr std::size_t kMost = 800;
+  std::vector<ErrorPoint> curve;
+  const std::size_t step = trace.size() / kMost + 1;
+  for (std::size_t k = 0; k < trace.size(); ++k) {
+    const double error = std::max(trace[k].error_a, trace[k].error_b);
+    if ((k % step != 0 && k + 1 != trace.size()) || !(error > 0) || !std::isfinite(error)) continue;
+    curve.push_back({static_cast<double>(trace[k].iteration), std::log10(error)});
+  }
+  return curve;
+}
+
+void write_convergence(Out out, const TransportPictureData& data) {
+  const std::vector<ErrorPoint> curve = error_curve(data.trace);
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (const ErrorPoint& point : curve) {
+    low = std::min(low, point.log_error);
+    high = std::max(high, point.log_error);
+  }
+  const bool has_tolerance = data.tolerance > 0;
+  if (has_tolerance) {
+    low = std::min(low, std::log10(data.tolerance));
+    high = std::max(high, std::log10(data.tolerance));
+  }
+  if (!(low <= high)) {  // nothing to draw: an empty plot of one decade
+    low = -1;
+    high = 0;
+  }
+  const int bottom = static_cast<int>(std::floor(low - 0.15));  // the tolerance line stays off the axis
+  const int top = std::max(static_cast<int>(std::ceil(high)), bottom + 1);
+  const auto last =
+      std::max<std::int64_t>(1, curve.empty() ? data.iterations : static_cast<std::int64_t>(curve.back().iteration));
+  const auto screen_x = [&](double iteration) {
+    return kPlotLeft + (kPlotRight - kPlotLeft) * iteration / static_cast<double>(last);
+  };
+  const auto screen_y = [&](double log_error) {
+    return kPlotBottom - (kPlotBottom - kPlotTop) * (log_error - bottom) / (top - bottom);
+  };
+
+  fmt::format_to(out, "<g class=\"convergence\">\n");
+  fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"16\" font-weight=\"600\">Convergence</text>\n",
+                 kMargin, kPlotTop - 26);
+  const auto step_y = static_cast<int>(nice_step(top - bottom, 6));
+  for (int exponent = bottom; exponent <= top; ++exponent) {
+    if (exponent % step_y != 0) continue;
+    const double y = screen_y(exponent);
+    fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\"/>", kPlotLeft, y, kPlotRight, kLine);
+    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\" font-size=\"13\" fill=\"{}\">{}</text>\n",
+                   kPlotLeft - 10, y + 4.5, kMuted, power_of_ten(exponent));
+  }
+  const std::int64_t step_x = nice_step(last, 8);
+  for (std::int64_t iteration = 0; iteration <= last; iteration += step_x) {
+    const double x = screen_x(static_cast<double>(iteration));
+    fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}v5\" stroke=\"{}\"/>", x, kPlotBottom, kMuted);
+    fmt::format_to(out,
+                   "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-size=\"13\" fill=\"{}\">{}</text>\n", x,
+                   kPlotBottom + 21, kMuted, grouped(static_cast<std::uint64_t>(iteration)));
+  }
+  fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" stroke=\"{}\"/>\n", kPlotLeft, kPlotTop,
+                 kPlotBottom, kPlotRight, kMuted);
+  fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-size=\"14\">iteration</text>\n",
+                 (kPlotLeft + kPlotRight) / 2, kPlotBottom + 46);
+  fmt::format_to(out,
+                 "<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" text-anchor=\"middle\" font-size=\"14\">L1 "
+                 "error (log₁₀ scale)</text>\n",
+                 kMargin + 6, (kPlotTop + kPlotBottom) / 2);
+
+  if (has_tolerance) {
+    // The label sits at the left, where the curve is still far above.
+    const double y = screen_y(std::log10(data.tolerance));
+    fmt::format_to(out,
+                   "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\" stroke-width=\"1.5\" stroke-dasharray=\"6 5\"/>",
+                   kPlotLeft, y, kPlotRight, kTolerance);
+    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"13\" fill=\"{}\">tolerance {}</text>\n",
+                   kPlotLeft + 12, y - 7, kTolerance, scientific(data.tolerance));
+  }
+  if (!curve.empty()) {
+    fmt::format_to(
+        out, "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2.5\" stroke-linejoin=\"round\" points=\"", kAccent);
+    for (const ErrorPoint& point : curve) {
+      fmt::format_to(out, "{:.1f},{:.1f} ", screen_x(point.iteration), screen_y(point.log_error));
+    }
+    fmt::format_to(out,
+                   "\"/>\n<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4.5\" fill=\"{}\" stroke=\"#fff\" "
+                   "stroke-width=\"1.5\"/>\n",
+                   screen_x(curve.back().iteration), screen_y(curve.back().log_error), kAccent);
+  }
+  fmt::format_to(out, "</g>\n");
+}
+
+// ---------------------------------------------------------------------------------------------------- figures
+
+std::string final_error(std::span<const TraceRow> trace) {
+  return trace.empty() ? "–" : scientific(std::max(trace.back().error_a, trace.back().error_b));
+}
+
+void write_figures(Out out, const TransportPictureData& data) {
+  constexpr double kRowHeight = 36;
+  const double right = kWidth - kMargin;
+  const std::array<std::array<std::string, 2>, 6> rows{{
+      {"source points n", grouped(data.source.size() / 2)},
+      {"target points m", grouped(data.target.size() / 2)},
+      {"regularisation ε", scientific(data.epsilon)},
+      {"iterations", grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(data.iterations, 0)))},
+      {"final L1 error", final_error(data.trace)},
+      {"transport cost ⟨P, C⟩", fmt::format("{:.6g}", data.linear_cost)},
+  }};
+  fmt::format_to(out, "<g class=\"figures\">\n");
+  fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"16\" font-weight=\"600\">This run</text>\n",
+                 kFiguresLeft, kPlotTop - 26);
+  double y = kPlotTop + 24;
+  for (const auto& [name, value] : rows) {
+    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"15\" fill=\"{}\">{}</text>", kFiguresLeft, y,
+                   kMuted, name);
+    fmt::format_to(out,
+                   "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"15\" font-weight=\"600\" text-anchor=\"end\">{}</text>",
+                   right, y, value);
+    fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\"/>\n", kFiguresLeft, y + 12, right, kLine);
+    y += kRowHeight;
+  }
+  fmt::format_to(out, "</g>\n");
+}
+
+}  // namespace
+
+std::string transport_picture(const TransportPictureData& data) {
+  if (data.source.size() % 2 != 0 || data.target.size() % 2 != 0 || data.moved.size() != data.source.size()) {
+    throw std::invalid_argument("transport_picture: points are pairs of coordinates, and every source point is moved");
+  }
+  std::string svg;
+  const Out out = std::back_inserter(svg);
+  fmt::format_to(out,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+                 "height=\"{1:.0f}\" role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, "
+                 "'Helvetica Neue', Arial, sans-serif\" fill=\"{2}\">\n",
+                 kWidth, kHeight, kInk);
+  fmt::format_to(out, "<title>{}</title>\n", escaped(data.title));
+  // An opaque ground of its own: the picture looks the same in a dark viewer.
+  fmt::format_to(out, "<rect width=\"{:.0f}\" height=\"{:.0f}\" rx=\"14\" fill=\"#ffffff\"/>\n", kWidth, kHeight);
+  fmt::format_to(out, "<text x=\"{:.1f}\" y=\"58\" font-size=\"26\" font-weight=\"700\">{}</text>\n", kMargin,
+                 escaped(data.title));
+  fmt::format_to(out, "<text x=\"{:.1f}\" y=\"86\" font-size=\"15\" fill=\"{}\">{}</text>\n", kMargin, kMuted,
+                 escaped(data.subtitle));
+  write_frames(out, data);
+  write_convergence(out, data);
+  write_figures(out, data);
+  svg += "</svg>\n";
+  return svg;
+}
+
+void barycentric_projection(std::span<const double> plan_rows, std::span<const double> target,
+                            std::span<double> moved) {
+  const std::size_t columns = target.size() / 2;
+  if (target.size() % 2 != 0 || moved.size() % 2 != 0 || plan_rows.size() != moved.size() / 2 * columns) {
+    throw std::invalid_argument(
+        "barycentric_projection: the plan needs a row a moved point and a column a target point");
+  }
+  for (std::size_t i = 0; i < moved.size() / 2; ++i) {
+    double mass = 0;
+    double x = 0;
+    double y = 0;
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double p = plan_rows[i * columns + j];
+      mass += p;
+      x += p * target[2 * j];
+      y += p * target[2 * j + 1];
+    }
+    moved[2 * i] = x / mass;
+    moved[2 * i + 1] = y / mass;
+  }
+}
+
+}  // namespace fedsinkhorn

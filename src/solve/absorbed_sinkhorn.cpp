@@ -1,0 +1,435 @@
+#include "solve/absorbed_sinkhorn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/parallel.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Extremes {
+  double least = kInfinity;
+  double greatest = 0;
+  bool positive_and_finite = true;
+};
+
+// Of the entries whose mass is positive.
+Extremes extremes(std::span<const double> values, const double* mass) {
+  Extremes result;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = mass[i] > 0 ? values[i] : 1.0;
+    result.least = std::min(result.least, x);
+    result.greatest = std::max(result.greatest, x);
+    result.positive_and_finite &= x > 0 && x < kInfinity;
+  }
+  return result;
+}
+
+// v = b / r, and 0 where b is 0 whatever r is.
+void divide(const double* masses, std::span<const double> products, std::span<double> scalings) {
+  for (std::size_t j = 0; j < scalings.size(); ++j) scalings[j] = masses[j] > 0 ? masses[j] / products[j] : 0.0;
+}
+
+}  // namespace
+
+/// How a target came out of a round.
+struct AbsorbedSinkhorn::Step {
+  bool usable = true;      // all scalings positive and finite
+  bool stretched = false;  // some left the safe range
+  double error_a = 0;      // before the update of u; on checks only
+  double error_b = 0;      // before the update of v
+};
+
+AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
+                                   double safe_scaling, int threads)
+    : problem_(problem),
+      topology_(topology),
+      monitor_(monitor),
+      safe_scaling_(safe_scaling),
+      threads_(threads),
+      n_(problem.n()),
+      m_(problem.m()),
+      phi_(n_),
+      psi_(m_) {}
+
+std::vector<Outcome> AbsorbedSinkhorn::run() {
+  run_together();
+  while (!apart_.empty()) {
+    const Outcome start = std::move(apart_.back());
+    apart_.pop_back();
+    run_alone(start);
+  }
+  std::sort(finished_.begin(), finished_.end(), [](const Outcome& x, const Outcome& y) { return x.target < y.target; });
+  return std::move(finished_);
+}
+
+void AbsorbedSinkhorn::run_together() {
+  const std::size_t targets = problem_.targets;
+  ids_.resize(targets);
+  for (std::size_t k = 0; k < targets; ++k) ids_[k] = k;
+  make_room(targets);
+  first_round();
+  iterate();
+}
+
+void AbsorbedSinkhorn::make_room(std::size_t targets) {
+  confirm_from_.assign(targets, 0);
+  for (auto* values : {&u_, &u_next_, &q_}) values->resize(targets * n_);
+  for (auto* values : {&v_, &v_next_, &r_}) values->resize(targets * m_);
+}
+
+void AbsorbedSinkhorn::run_alone(const Outcome& start) {
+  ++solved_alone_;
+  ids_ = {start.target};
+  make_room(1);
+  iteration_ = start.iterations;
+  const std::span<const double> b{problem_.target(start.target), m_};
+  const double largest = std::max(largest_magnitude(start.f.value), largest_magnitude(start.g.value));
+  const double grid = exact_grid(2 * largest + 1000 * problem_.epsilon);
+  split(start.f, problem_.a, problem_.epsilon, grid, phi_, part(u_, 0, n_));
+  split(start.g, b, problem_.epsilon, grid, psi_, part(v_, 0, m_));
+  rebuild();
+  iterate();
+}
+
+void AbsorbedSinkhorn::iterate() {
+  while (active() > 0) {
+    if (out_of_bounds_) return finish_all(Status::diverged);
+    if (monitor_.interrupted()) return finish_all(Status::interrupted);
+    if (iteration_ >= monitor_.options().max_iterations) return finish_all(Status::iteration_limit);
+    round();
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// From g = 0, in logs: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target; then
+// g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
+void AbsorbedSinkhorn::first_round() {
+  const Stopwatch::Scope timed(monitor_.iterating());
+  iteration_ = 1;
+  const std::vector<double> zero(m_, 0.0);
+  std::vector<double> row_sums(n_);
+  topology_.row_log_sums(zero, row_sums);
+  std::vector<double> log_a(n_);
+  for (std::size_t i = 0; i < n_; ++i) {
+    if (!std::isfinite(row_sums[i])) {
+      throw InputError(problem_.input->names.cost,
+                       fmt::format("row {} has mass but all its pairs are forbidden", problem_.active_rows[i]));
+    }
+    phi_[i] = -problem_.epsilon * row_sums[i];
+    log_a[i] = std::log(problem_.a[i]);
+  }
+  std::vector<double> column_sums(m_);
+  topology_.column_log_sums(phi_, log_a, column_sums);
+  for (std::size_t j = 0; j < m_; ++j) {
+    if (!std::isfinite(column_sums[j])) {
+      throw InputError(problem_.input->names.cost,
+                       fmt::format("column {} has mass but all its pairs are forbidden", problem_.active_columns[j]));
+    }
+    psi_[j] = -problem_.epsilon * column_sums[j];
+  }
+
+  // The errors the half-steps met. u = v = 1 defines the first plan up to a factor; the one with the right total mass
+  // is looked at.
+  const double largest = *std::max_element(row_sums.begin(), row_sums.end());
+  double total = 0;
+  for (double& s : row_sums) total += s = std::exp(s - largest);
+  for (double& s : row_sums) s *= problem_.mass / total;
+  const double error_a = marginal_error(monitor_.options().norm, row_sums.data(), problem_.a.data(), n_);
+  for (double& s : column_sums) s = std::exp(s);
+  std::vector<double> errors_b(active());
+  for (std::size_t k = 0; k < active(); ++k) {
+    errors_b[k] = marginal_error(monitor_.options().norm, column_sums.data(), b(k), m_);
+  }
+
+  const double grid = exact_grid(std::max(largest_magnitude(phi_), largest_magnitude(psi_)));
+  for (std::size_t i = 0; i < n_; ++i) {
+    const double exact = std::exchange(phi_[i], round_to_grid(phi_[i], grid));
+    const double left_out = std::exp((exact - phi_[i]) / problem_.epsilon);
+    for (std::size_t k = 0; k < active(); ++k) u_[k * n_ + i] = problem_.a[i] * left_out;
+  }
+  for (std::size_t j = 0; j < m_; ++j) {
+    const double exact = std::exchange(psi_[j], round_to_grid(psi_[j], grid));
+    const double left_out = std::exp((exact - psi_[j]) / problem_.epsilon);
+    for (std::size_t k = 0; k < active(); ++k) v_[k * m_ + j] = b(k)[j] * left_out;
+  }
+  rebuild();
+  if (monitor_.is_check(iteration_)) {
+    monitor_.record(iteration_, error_a, *std::max_element(errors_b.begin(), errors_b.end()), active());
+    finish_converged(errors_b);
+  }
+}
+
+void AbsorbedSinkhorn::round() {
+  const Stopwatch::Scope timed(monitor_.iterating());
+  ++iteration_;
+  topology_.round(active(), v_.data(), q_.data(), u_next_.data(), r_.data());
+
+  const bool check = monitor_.is_check(iteration_);
+  std::vector<Step> steps(active());
+  parallel_chunks(threads_, active(), [&](std::size_t k, std::size_t) {
+    divide(b(k), part(r_, k, m_), part(v_next_, k, m_));
+    steps[k] = judge(k, check);
+  });
+
+  if (active() == 1 && !steps[0].usable) {
+    const Potential f = join(phi_, part(u_, 0, n_), problem_.epsilon);
+    const Potential g = join(psi_, part(v_, 0, m_), problem_.epsilon);
+    return log_round(f.value, g.value);
+  }
+  bool stretched = false;
+  for (std::size_t k = active(); k-- > 0;) {
+    if (!steps[k].usable) {
+      // u and v are still those before the step, which is thereby taken back.
+      apart_.push_back(outcome(k, Status::iteration_limit, {}));
+      --apart_.back().iterations;
+      remove(k);
+      steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(k));
+    } else {
+      stretched |= steps[k].stretched;
+    }
+  }
+  std::swap(u_, u_next_);
+  std::swap(v_, v_next_);
+  if (check && active() > 0) {
+    double worst_a = 0;
+    double worst_b = 0;
+    std::vector<double> errors_b;
+    for (const Step& step : steps) {
+      worst_a = std::max(worst_a, step.error_a);
+      worst_b = std::max(worst_b, step.error_b);
+      errors_b.push_back(step.error_b);
+    }
+    monitor_.record(iteration_, worst_a, worst_b, active());
+    finish_converged(errors_b);
+  }
+  if (stretched && active() > 0) absorb_all();
+}
+
+AbsorbedSinkhorn::Step AbsorbedSinkhorn::judge(std::size_t slot, bool with_errors) const {
+  const double* q = q_.data() + slot * n_;
+  const double* r = r_.data() + slot * m_;
+  const Extremes row = extremes({q, n_}, problem_.a.data());
+  const Extremes column = extremes({r, m_}, b(slot));
+  Step step;
+  step.usable = row.positive_and_finite && column.positive_and_finite;
+  step.stretched =
+      std::max(row.greatest, column.greatest) > safe_scaling_ || std::min(row.least, column.least) < 1 / safe_scaling_;
+  if (with_errors) {
+    const Norm norm = monitor_.options().norm;
+    step.error_a = marginal_error(norm, u_.data() + slot * n_, q, problem_.a.data(), n_);
+    step.error_b = marginal_error(norm, v_.data() + slot * m_, r, b(slot), m_);
+  }
+  return step;
+}
+
+// One round in logs for a target that is alone, from potentials f_old, g_old.
+void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old) {
+  const double epsilon = problem_.epsilon;
+  const Norm norm = monitor_.options().norm;
+  std::vector<double> row_sums(n_);
+  std::vector<double> log_a(n_);
+  topology_.row_log_sums(g_old, row_sums);
+  std::vector<double> seen(n_);
+  for (std::size_t i = 0; i < n_; ++i) {
+    seen[i] = std::exp(f_old[i] / epsilon + row_sums[i]);
+    phi_[i] = -epsilon * row_sums[i];
+    log_a[i] = std::log(problem_.a[i]);
+  }
+  const double error_a = marginal_error(norm, seen.data(), problem_.a.data(), n_);
+  std::vector<double> column_sums(m_);
+  topology_.column_log_sums(phi_, log_a, column_sums);
+  seen.resize(m_);
+  for (std::size_t j = 0; j < m_; ++j) {
+    seen[j] = b(0)[j] > 0 ? std::exp(g_old[j] / epsilon + column_sums[j]) : 0.0;
+    psi_[j] = -epsilon * column_sums[j];
+  }
+  const double error_b = marginal_error(norm, seen.data(), b(0), m_);
+  std::copy(problem_.a.begin(), problem_.a.end(), part(u_, 0, n_).begin());
+  std::copy(b(0), b(0) + m_, part(v_, 0, m_).begin());
+  absorb_all();  // brings phi and psi onto the grid
+  if (monitor_.is_check(iteration_)) {
+    monitor_.record(iteration_, error_a, error_b, active());
+    finish_converged({error_b});
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// Moves the middle of log(u/a) and log(v/b) over all targets into phi and psi. Targets that are still far from their
+// middle afterwards are set apart.
+void AbsorbedSinkhorn::absorb_all() {
+  const double epsilon = problem_.epsilon;
+  const std::size_t targets = active();
+  // Deviations from the absorbed potentials, in units of epsilon.
+  const auto deviations = [&](const std::vector<double>& scalings, std::size_t size, const auto& mass) {
+    std::vector<double> logs(targets * size);
+    for (std::size_t k = 0; k < targets; ++k) {
+      for (std::size_t i = 0; i < size; ++i) {
+        const double share = mass(k)[i];
+        logs[k * size + i] = share > 0 ? std::log(scalings[k * size + i] / share) : -kInfinity;
+      }
+    }
+    return logs;
+  };
+  const auto masses_a = [&](std::size_t) { return problem_.a.data(); };
+  const auto masses_b = [&](std::size_t k) { return b(k); };
+  std::vector<double> rows = deviations(u_, n_, masses_a);
+  std::vector<double> columns = deviations(v_, m_, masses_b);
+
+  const auto middle = [&](const std::vector<double>& logs, std::size_t size, std::size_t i) {
+    double low = kInfinity;
+    double high = -kInfinity;
+    for (std::size_t k = 0; k < targets; ++k) {
+      const double x = logs[k * size + i];
+      if (std::isinf(x)) continue;
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+    return low <= high ? (low + high) / 2 : 0.0;
+  };
+  std::vector<double> phi(n_);
+  std::vector<double> psi(m_);
+  for (std::size_t i = 0; i < n_; ++i) phi[i] = phi_[i] + epsilon * middle(rows, n_, i);
+  for (std::size_t j = 0; j < m_; ++j) psi[j] = psi_[j] + epsilon * middle(columns, m_, j);
+  const double grid = exact_grid(std::max(largest_magnitude(phi), largest_magnitude(psi)));
+
+  // Old minus new base is exact: both are multiples of small powers of two and close together.
+  const auto rebase = [&](std::vector<double>& base, std::vector<double>& wanted, std::vector<double>& logs,
+                          std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) {
+      wanted[i] = round_to_grid(wanted[i], grid);
+      const double moved = (base[i] - wanted[i]) / epsilon;
+      for (std::size_t k = 0; k < targets; ++k) logs[k * size + i] += moved;
+    }
+  };
+  rebase(phi_, phi, rows, n_);
+  rebase(psi_, psi, columns, m_);
+
+  const double far = std::log(safe_scaling_) / 2;
+  const auto is_far = [&](std::size_t k) {
+    const auto beyond = [far](double x) { return std::isfinite(x) && std::abs(x) > far; };
+    const auto rk = rows.begin() + static_cast<std::ptrdiff_t>(k * n_);
+    const auto ck = columns.begin() + static_cast<std::ptrdiff_t>(k * m_);
+    return std::any_of(rk, rk + static_cast<std::ptrdiff_t>(n_), beyond) ||
+           std::any_of(ck, ck + static_cast<std::ptrdiff_t>(m_), beyond);
+  };
+  std::vector<bool> leaves(targets);
+  for (std::size_t k = 0; k < targets; ++k) leaves[k] = targets > 1 && is_far(k);
+  for (std::size_t k = targets; k-- > 0;) {
+    if (leaves[k]) continue;
+    for (std::size_t i = 0; i < n_; ++i) u_next_[k * n_ + i] = problem_.a[i] * std::exp(rows[k * n_ + i]);
+    for (std::size_t j = 0; j < m_; ++j) {
+      v_next_[k * m_ + j] = b(k)[j] > 0 ? b(k)[j] * std::exp(columns[k * m_ + j]) : 0.0;
+    }
+  }
+  // The potentials of those who leave are still relative to the old base.
+  for (std::size_t k = 0; k < targets; ++k) {
+    if (leaves[k]) apart_.push_back(outcome(k, Status::iteration_limit, {}));
+  }
+  phi_ = std::move(phi);
+  psi_ = std::move(psi);
+  std::swap(u_, u_next_);
+  std::swap(v_, v_next_);
+  for (std::size_t k = targets; k-- > 0;) {
+    if (leaves[k]) remove(k);
+  }
+  ++absorptions_;
+  if (active() > 0) rebuild();
+}
+
+// Potentials of a feasible problem are bounded by the costs along a path of allowed pairs from any row to any other: a
+// single pair where nothing is forbidden, at most all rows and columns otherwise.
+void AbsorbedSinkhorn::rebuild() {
+  topology_.absorb(phi_, psi_);
+  const double steps = problem_.has_forbidden_pairs ? static_cast<double>(n_ + m_) : 4;
+  const double bound = 2 * steps * problem_.largest_cost + 2000 * problem_.epsilon;
+  const auto outside = [bound](double x) { return !(std::abs(x) <= bound); };
+  out_of_bounds_ = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// errors_b: of (u, old v), rows exact. In the L1 norm the update of v cannot make the row error larger than that; in
+// other norms, and at the level of rounding, it can, so the claim is checked before it is made.
+void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
+  std::vector<std::size_t> candidates;
+  for (std::size_t k = 0; k < active(); ++k) {
+    if (monitor_.small_enough(errors_b[k]) && iteration_ >= confirm_from_[k]) candidates.push_back(k);
+  }
+  if (candidates.empty()) return;
+  std::vector<MarginalErrors> errors;
+  measure(candidates, errors);
+  for (std::size_t c = candidates.size(); c-- > 0;) {
+    const std::size_t k = candidates[c];
+    if (monitor_.small_enough(std::max(errors[c].a, errors[c].b))) {
+      finished_.push_back(outcome(k, Status::converged, errors[c]));
+      remove(k);
+    } else {
+      // Ask again later, ever more rarely: each measurement costs an iteration.
+      confirm_from_[k] = iteration_ + std::max<std::int64_t>(1, iteration_ / 16);
+    }
+  }
+}
+
+void AbsorbedSinkhorn::finish_all(Status status) {
+  std::vector<std::size_t> all(active());
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = k;
+  std::vector<MarginalErrors> errors;
+  measure(all, errors);
+  for (std::size_t k = 0; k < all.size(); ++k) finished_.push_back(outcome(k, status, errors[k]));
+  ids_.clear();
+}
+
+// Both marginals of the plans as they stand, at the price of one iteration.
+void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors) {
+  const Norm norm = monitor_.options().norm;
+  const std::size_t count = slots.size();
+  std::vector<double> u(count * n_);
+  std::vector<double> v(count * m_);
+  std::vector<double> q(count * n_);
+  std::vector<double> r(count * m_);
+  for (std::size_t c = 0; c < count; ++c) {
+    std::copy_n(u_.data() + slots[c] * n_, n_, u.data() + c * n_);
+    std::copy_n(v_.data() + slots[c] * m_, m_, v.data() + c * m_);
+  }
+  topology_.row_products(count, v.data(), q.data());
+  topology_.column_products(count, u.data(), r.data());
+  errors.resize(count);
+  for (std::size_t c = 0; c < count; ++c) {
+    errors[c].a = marginal_error(norm, u.data() + c * n_, q.data() + c * n_, problem_.a.data(), n_);
+    errors[c].b = marginal_error(norm, v.data() + c * m_, r.data() + c * m_, b(slots[c]), m_);
+  }
+}
+
+Outcome AbsorbedSinkhorn::outcome(std::size_t slot, Status status, MarginalErrors error) const {
+  return {ids_[slot],
+          status,
+          iteration_,
+          join(phi_, {u_.data() + slot * n_, n_}, problem_.epsilon),
+          join(psi_, {v_.data() + slot * m_, m_}, problem_.epsilon),
+          error};
+}
+
+// Later slots move down by one in every array that lives on.
+void AbsorbedSinkhorn::remove(std::size_t slot) {
+  const auto drop = [slot](std::vector<double>& values, std::size_t size) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(slot * size);
+    values.erase(first, first + static_cast<std::ptrdiff_t>(size));
+  };
+  for (auto* values : {&u_, &u_next_, &q_}) drop(*values, n_);
+  for (auto* values : {&v_, &v_next_, &r_}) drop(*values, m_);
+  ids_.erase(ids_.begin() + static_cast<std::ptrdiff_t>(slot));
+  confirm_from_.erase(confirm_from_.begin() + static_cast<std::ptrdiff_t>(slot));
+}
+
+}  // namespace fedsinkhorn

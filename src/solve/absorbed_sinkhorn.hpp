@@ -1,0 +1,88 @@
+// Sinkhorn's iteration on a kernel with absorbed potentials: matrix-vector speed at any epsilon.
+//
+//   K_ij = exp((phi_i + psi_j - C_ij) / epsilon)        P_ij = u_i K_ij v_j
+//   q = K v,  u = a / q,  r = K' u,  v = b / r          f = phi + epsilon log u,  g = psi + epsilon log v
+//
+// The first iteration is done by log-sum-exp, after which phi and psi are such that u = a and v = b exactly: K is then
+// the density of the plan with respect to a x b, rows and columns averaging 1. While u/a = 1/q and v/b = 1/r stay
+// within a safe range nothing can overflow, and what underflows is too small to matter. When they leave it, they are
+// absorbed: moved into phi and psi, and K is built anew. Should a step go wrong in spite of that (masses hundreds of
+// orders of magnitude apart), it is taken back and done by log-sum-exp.
+//
+// Several targets share one K as long as their potentials stay close enough to a common pair (phi, psi).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/checked_problem.hpp"
+#include "solve/outcome.hpp"
+#include "solve/stopping.hpp"
+#include "topology/topology.hpp"
+
+namespace fedsinkhorn {
+
+class AbsorbedSinkhorn {
+ public:
+  /// safe_scaling: the largest ratio u/a or v/b (and its inverse) left unabsorbed.
+  AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor, double safe_scaling,
+                   int threads);
+
+  /// All targets to the end: converged, limit reached, diverged or interrupted.
+  [[nodiscard]] std::vector<Outcome> run();
+
+  [[nodiscard]] std::int64_t absorptions() const { return absorptions_; }
+  [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
+
+ private:
+  struct Step;
+
+  void run_together();
+  void run_alone(const Outcome& start);
+  void make_room(std::size_t targets);
+  void iterate();
+
+  void first_round();
+  void round();
+  void log_round(std::span<const double> f_old, std::span<const double> g_old);
+  [[nodiscard]] Step judge(std::size_t slot, bool with_errors) const;
+  void absorb_all();
+  void rebuild();
+
+  void finish_converged(const std::vector<double>& errors_b);
+  void finish_all(Status status);
+  void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
+  [[nodiscard]] Outcome outcome(std::size_t slot, Status status, MarginalErrors error) const;
+  void remove(std::size_t slot);
+
+  [[nodiscard]] std::size_t active() const { return ids_.size(); }
+  [[nodiscard]] const double* b(std::size_t slot) const { return problem_.target(ids_[slot]); }
+  [[nodiscard]] static std::span<double> part(std::vector<double>& values, std::size_t slot, std::size_t size) {
+    return {values.data() + slot * size, size};
+  }
+
+  const CheckedProblem& problem_;
+  Topology& topology_;
+  Monitor& monitor_;
+  const double safe_scaling_;
+  const int threads_;
+  const std::size_t n_;
+  const std::size_t m_;
+
+  std::vector<double> phi_, psi_;  // absorbed, on the grid
+  std::vector<std::size_t> ids_;   // target solved in each slot
+  std::vector<std::int64_t> confirm_from_;
+  std::vector<double> u_, v_;            // slots x n, slots x m
+  std::vector<double> u_next_, v_next_;  // written by a round, then swapped with u_, v_
+  std::vector<double> q_, r_;
+  std::int64_t iteration_ = 0;
+  bool out_of_bounds_ = false;
+
+  std::vector<Outcome> finished_;
+  std::vector<Outcome> apart_;  // targets that left the common range, to be solved alone
+  std::int64_t absorptions_ = 0;
+  std::size_t solved_alone_ = 0;
+};
+
+}  // namespace fedsinkhorn

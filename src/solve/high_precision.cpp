@@ -1,0 +1,214 @@
+#include "solve/high_precision.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/mpfr.hpp>
+#include <cmath>
+#include <limits>
+
+namespace fedsinkhorn {
+namespace {
+
+using Number =
+    boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<50, boost::multiprecision::allocate_stack>,
+                                  boost::multiprecision::et_off>;
+
+/// C_ij in 50 digits; infinite where the pair is forbidden.
+class PreciseCost {
+ public:
+  explicit PreciseCost(const CheckedProblem& problem) : problem_(problem) {}
+
+  [[nodiscard]] bool forbidden(std::size_t i, std::size_t j) const {
+    const auto* matrix = std::get_if<CostMatrix>(&problem_.input->cost);
+    return matrix != nullptr && std::isinf(entry(matrix->matrix, problem_.active_rows[i], problem_.active_columns[j]));
+  }
+
+  [[nodiscard]] Number operator()(std::size_t i, std::size_t j) const {
+    const std::size_t row = problem_.active_rows[i];
+    const std::size_t column = problem_.active_columns[j];
+    if (const auto* matrix = std::get_if<CostMatrix>(&problem_.input->cost)) {
+      return Number(entry(matrix->matrix, row, column));
+    }
+    const auto& clouds = std::get<PointClouds>(problem_.input->cost);
+    Number distance = 0;
+    Number product = 0;
+    Number norm_x = 0;
+    Number norm_y = 0;
+    for (std::size_t k = 0; k < columns_of(clouds.x); ++k) {
+      const Number x = entry(clouds.x, row, k);
+      const Number y = entry(clouds.y, column, k);
+      distance += (x - y) * (x - y);
+      product += x * y;
+      norm_x += x * x;
+      norm_y += y * y;
+    }
+    switch (clouds.metric) {
+      case Metric::sqeuclidean: return distance;
+      case Metric::euclidean: return sqrt(distance);
+      case Metric::cosine: break;
+    }
+    return 1 - product / sqrt(norm_x * norm_y);
+  }
+
+ private:
+  static double entry(const AnyMatrix& matrix, std::size_t i, std::size_t j) {
+    return std::visit([&](const auto& view) { return static_cast<double>(view(i, j)); }, matrix);
+  }
+  const CheckedProblem& problem_;
+};
+
+Number norm_of_difference(Norm norm, const std::vector<Number>& x, const std::vector<Number>& y) {
+  Number total = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Number difference = abs(x[i] - y[i]);
+    if (norm == Norm::l1) total += difference;
+    if (norm == Norm::l2) total += difference * difference;
+    if (norm == Norm::linf && difference > total) total = difference;
+  }
+  return norm == Norm::l2 ? Number(sqrt(total)) : total;
+}
+
+/// epsilon log(scaling) as value + rest.
+Potential potential_of(const std::vector<Number>& scaling, double epsilon) {
+  Potential potential{std::vector<double>(scaling.size()), std::vector<double>(scaling.size())};
+  for (std::size_t i = 0; i < scaling.size(); ++i) {
+    if (scaling[i] == 0) {
+      potential.value[i] = -std::numeric_limits<double>::infinity();
+      continue;
+    }
+    const Number exact = epsilon * log(scaling[i]);
+    potential.value[i] = exact.convert_to<double>();
+    potential.rest[i] = Number(exact - potential.value[i]).convert_to<double>();
+  }
+  return potential;
+}
+
+class PreciseSinkhorn {
+ public:
+  explicit PreciseSinkhorn(const CheckedProblem& problem)
+      : problem_(problem), n_(problem.n()), m_(problem.m()), kernel_(n_ * m_), cost_(problem) {
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < m_; ++j) {
+        kernel_[i * m_ + j] = cost_.forbidden(i, j) ? Number(0) : Number(exp(-cost_(i, j) / problem.epsilon));
+      }
+    }
+  }
+
+  PreciseOutcome solve(std::size_t target, Monitor& monitor) const {
+    const Options& options = monitor.options();
+    std::vector<Number> a(problem_.a.begin(), problem_.a.end());
+    std::vector<Number> b(problem_.target(target), problem_.target(target) + m_);
+    // The totals agree to rounding in float64; here they must agree to 50 digits.
+    Number total_a = 0;
+    Number total_b = 0;
+    for (const auto& x : a) total_a += x;
+    for (const auto& x : b) total_b += x;
+    for (auto& x : b) x *= total_a / total_b;
+
+    std::vector<Number> u(n_, Number(1));
+    std::vector<Number> v(m_, Number(1));
+    std::vector<Number> q = apply(v);
+    PreciseOutcome result;
+    Outcome& outcome = result.outcome;
+    outcome.target = target;
+    for (std::int64_t iteration = 1;; ++iteration) {
+      const Stopwatch::Scope timed(monitor.iterating());
+      const Number error_a = norm_of_difference(options.norm, product(u, q), a);
+      for (std::size_t i = 0; i < n_; ++i) u[i] = a[i] / q[i];
+      const std::vector<Number> r = apply_transposed(u);
+      const Number error_b = norm_of_difference(options.norm, product(v, r), b);
+      for (std::size_t j = 0; j < m_; ++j) v[j] = b[j] / r[j];
+      q = apply(v);  // needed by the next iteration, and to judge this one
+
+      outcome.iterations = iteration;
+      outcome.error.a = norm_of_difference(options.norm, product(u, q), a).convert_to<double>();
+      outcome.error.b = norm_of_difference(options.norm, product(v, r), b).convert_to<double>();
+      const bool check = monitor.is_check(iteration);
+      if (check) {
+        monitor.record(iteration, error_a.convert_to<double>(), error_b.convert_to<double>(),
+                       problem_.targets - target);
+      }
+      if (check && monitor.small_enough(std::max(outcome.error.a, outcome.error.b))) {
+        outcome.status = Status::converged;
+        break;
+      }
+      if (iteration >= options.max_iterations) {
+        outcome.status = Status::iteration_limit;
+        break;
+      }
+      if (monitor.interrupted()) {
+        outcome.status = Status::interrupted;
+        break;
+      }
+    }
+    outcome.f = potential_of(u, problem_.epsilon);
+    outcome.g = potential_of(v, problem_.epsilon);
+    result.cost = costs(u, v, a, b);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::vector<Number> apply(const std::vector<Number>& v) const {
+    std::vector<Number> q(n_, Number(0));
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < m_; ++j) q[i] += kernel_[i * m_ + j] * v[j];
+    }
+    return q;
+  }
+  [[nodiscard]] std::vector<Number> apply_transposed(const std::vector<Number>& u) const {
+    std::vector<Number> r(m_, Number(0));
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < m_; ++j) r[j] += kernel_[i * m_ + j] * u[i];
+    }
+    return r;
+  }
+  static std::vector<Number> product(const std::vector<Number>& x, const std::vector<Number>& y) {
+    std::vector<Number> z(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) z[i] = x[i] * y[i];
+    return z;
+  }
+
+  [[nodiscard]] Costs costs(const std::vector<Number>& u, const std::vector<Number>& v, const std::vector<Number>& a,
+                            const std::vector<Number>& b) const {
+    Number linear = 0;
+    Number entropy = 0;
+    Number mass = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < m_; ++j) {
+        const Number plan = u[i] * kernel_[i * m_ + j] * v[j];
+        if (plan == 0) continue;
+        linear += plan * cost_(i, j);
+        entropy -= plan * (log(plan) - 1);
+        mass += plan;
+      }
+    }
+    Number dual = -problem_.epsilon * mass;
+    for (std::size_t i = 0; i < n_; ++i) dual += a[i] * problem_.epsilon * log(u[i]);
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (b[j] > 0) dual += b[j] * problem_.epsilon * log(v[j]);
+    }
+    const Number objective = linear - problem_.epsilon * entropy;
+    return {linear.convert_to<double>(), entropy.convert_to<double>(), objective.convert_to<double>(),
+            dual.convert_to<double>()};
+  }
+
+  const CheckedProblem& problem_;
+  std::size_t n_;
+  std::size_t m_;
+  std::vector<Number> kernel_;
+  PreciseCost cost_;
+};
+
+}  // namespace
+
+std::vector<PreciseOutcome> precise_sinkhorn(const CheckedProblem& problem, Monitor& monitor) {
+  const PreciseSinkhorn solver(problem);
+  std::vector<PreciseOutcome> outcomes;
+  for (std::size_t k = 0; k < problem.targets; ++k) outcomes.push_back(solver.solve(k, monitor));
+  return outcomes;
+}
+
+std::uint64_t precise_bytes(std::size_t n, std::size_t m) {
+  return std::uint64_t{sizeof(Number)} * (n * m + 8 * (n + m));
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,47 @@
+// When to stop, and the record of how it went.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/options.hpp"
+
+namespace fedsinkhorn {
+
+/// The norm of scaling * product - mass, NaN if anything is.
+[[nodiscard]] double marginal_error(Norm norm, const double* scaling, const double* product, const double* mass,
+                                    std::size_t count);
+
+/// The norm of sums - mass.
+[[nodiscard]] double marginal_error(Norm norm, const double* sums, const double* mass, std::size_t count);
+
+/// Counts time, keeps the trace, tells the observer, and knows the limits.
+class Monitor {
+ public:
+  explicit Monitor(const Options& options) : options_(options) {}
+
+  [[nodiscard]] bool is_check(std::int64_t iteration) const {
+    return iteration % options_.check_every == 0 || iteration >= options_.max_iterations;
+  }
+  [[nodiscard]] bool interrupted() const { return options_.interrupt != nullptr && options_.interrupt->load(); }
+  /// A tolerance of 0 asks for the whole budget: nothing is small enough.
+  [[nodiscard]] bool small_enough(double error) const { return options_.tolerance > 0 && error <= options_.tolerance; }
+  [[nodiscard]] const Options& options() const { return options_; }
+
+  /// Rows of targets that are finished one by one after the rest would repeat iteration numbers: only later ones count.
+  void record(std::int64_t iteration, double error_a, double error_b, std::size_t targets_left);
+
+  [[nodiscard]] Stopwatch& iterating() { return iterating_; }
+  [[nodiscard]] std::vector<TraceRow>& trace() { return trace_; }
+
+ private:
+  const Options& options_;
+  Timer since_start_;
+  Stopwatch iterating_;
+  std::vector<TraceRow> trace_;
+};
+
+}  // namespace fedsinkhorn

@@ -29,10 +29,11 @@ inline const cpu::ProductOps<float, float>& product_ops<float, float>(const cpu:
 /// How the work is cut. All of it depends on the shape alone, never on the number of threads, so that neither do the
 /// results.
 struct WorkCut {
+  /// Fewer multiplications than this are done before another thread has woken up, the more so on a busy machine.
+  static constexpr std::size_t kTiny = std::size_t{1} << 17;
   /// Partial sums of r in a fused pass. More would balance better but cost memory traffic.
   static std::size_t fused_chunks(std::size_t rows, std::size_t columns) {
-    constexpr std::size_t tiny = std::size_t{1} << 15;  // not worth waking a thread
-    if (rows * columns < tiny) return 1;
+    if (rows * columns < kTiny) return 1;
     return std::clamp<std::size_t>(rows / 32, 1, 32);
   }
   /// Rows whose products with several targets are formed together: about 16 MB of K, which a shared cache holds.
@@ -62,7 +63,7 @@ class RowKernel final : public Kernel {
     load(targets, v);
     const std::size_t n = rows_.rows();
     const std::size_t chunks = (n + WorkCut::kRowsEach - 1) / WorkCut::kRowsEach;
-    parallel_chunks(useful_threads(), chunks, [&](std::size_t chunk, std::size_t thread) {
+    parallel_chunks(useful_threads(targets), chunks, [&](std::size_t chunk, std::size_t thread) {
       const std::size_t last = std::min(n, (chunk + 1) * WorkCut::kRowsEach);
       for (std::size_t i = chunk * WorkCut::kRowsEach; i < last; i += cpu::kRowBlock) {
         const std::size_t count = std::min(cpu::kRowBlock, last - i);
@@ -80,7 +81,7 @@ class RowKernel final : public Kernel {
     // A thread owns whole columns: each r_j is summed by one thread, the rows in order.
     constexpr std::size_t grain = 64;
     const std::size_t strips = std::clamp<std::size_t>(stride() / 512, 1, static_cast<std::size_t>(threads_) * 2);
-    parallel_chunks(useful_threads(), strips, [&](std::size_t strip, std::size_t thread) {
+    parallel_chunks(useful_threads(targets), strips, [&](std::size_t strip, std::size_t thread) {
       const Range range = chunk_range(stride(), strips, strip, grain);
       if (range.size() == 0) return;
       for (std::size_t k = 0; k < targets; ++k) {
@@ -108,16 +109,15 @@ class RowKernel final : public Kernel {
 
  private:
   [[nodiscard]] std::size_t stride() const { return rows_.stride(); }
-  // Waking threads costs more than a product with a few thousand entries.
-  [[nodiscard]] int useful_threads() const {
-    return WorkCut::fused_chunks(rows_.rows(), rows_.columns()) == 1 ? 1 : threads_;
+  [[nodiscard]] int useful_threads(std::size_t targets) const {
+    return targets * rows_.rows() * rows_.columns() < WorkCut::kTiny ? 1 : threads_;
   }
 
   // v as V, rows padded with zeros.
   void load(std::size_t targets, const double* v) {
     if (v_.size() < targets * stride()) v_ = Buffer<V>(targets * stride());
     const std::size_t m = rows_.columns();
-    parallel_chunks(targets > 1 ? threads_ : 1, targets, [&](std::size_t k, std::size_t) {
+    parallel_chunks(targets > 1 ? useful_threads(targets) : 1, targets, [&](std::size_t k, std::size_t) {
       V* to = v_.data() + k * stride();
       for (std::size_t j = 0; j < m; ++j) to[j] = static_cast<V>(v[k * m + j]);
       std::fill(to + m, to + stride(), V{0});
@@ -130,7 +130,7 @@ class RowKernel final : public Kernel {
 
   void store(std::size_t targets, double* r) const {
     const std::size_t m = rows_.columns();
-    parallel_chunks(targets > 1 ? threads_ : 1, targets, [&](std::size_t k, std::size_t) {
+    parallel_chunks(targets > 1 ? useful_threads(targets) : 1, targets, [&](std::size_t k, std::size_t) {
       const V* from = sums_.data() + k * stride();
       for (std::size_t j = 0; j < m; ++j) r[k * m + j] = static_cast<double>(from[j]);
     });
@@ -184,7 +184,8 @@ class RowKernel final : public Kernel {
     const std::size_t n = rows_.rows();
     const std::size_t block_rows = WorkCut::target_block(n, stride());
     if (block_scalings_.size() < targets * block_rows) block_scalings_ = Buffer<V>(targets * block_rows);
-    const auto parts = static_cast<std::size_t>(threads_);
+    const int threads = useful_threads(targets);
+    const auto parts = static_cast<std::size_t>(threads);
     for (std::size_t first = 0; first < n; first += block_rows) {
       const std::size_t count = std::min(block_rows, n - first);
       const V* block = nullptr;
@@ -194,7 +195,7 @@ class RowKernel final : public Kernel {
         if (converted_.size() < block_rows * stride()) converted_ = Buffer<V>(block_rows * stride());
         block = converted_.data();
       }
-      parallel_chunks(threads_, parts, [&](std::size_t part, std::size_t thread) {
+      parallel_chunks(threads, parts, [&](std::size_t part, std::size_t thread) {
         const Range range = chunk_range(count, parts, part, cpu::kRowBlock);
         if (range.size() == 0) return;
         if constexpr (!kRowsUsableInPlace) convert(first + range.first, range.size(), range.first, thread);
@@ -211,7 +212,7 @@ class RowKernel final : public Kernel {
           }
         }
       });
-      parallel_chunks(threads_, parts, [&](std::size_t part, std::size_t) {
+      parallel_chunks(threads, parts, [&](std::size_t part, std::size_t) {
         const Range range = chunk_range(stride(), parts, part, 64);
         if (range.size() == 0) return;
         cpu::multiply_add(targets, range.size(), count, block_scalings_.data(), block_rows, block + range.first,

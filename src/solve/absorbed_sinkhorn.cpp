@@ -176,7 +176,9 @@ void AbsorbedSinkhorn::round() {
 
   const bool check = monitor_.is_check(iteration_);
   std::vector<Step> steps(active());
-  parallel_chunks(threads_, active(), [&](std::size_t k, std::size_t) {
+  // A few operations on each scaling: threads pay off for very many only.
+  const int threads = active() * (n_ + m_) < (std::size_t{1} << 17) ? 1 : threads_;
+  parallel_chunks(threads, active(), [&](std::size_t k, std::size_t) {
     divide(b(k), part(r_, k, m_), part(v_next_, k, m_));
     steps[k] = judge(k, check);
   });

@@ -373,7 +373,7 @@ TEST_F(NpyWriterTest, TooFewOrTooManyValuesAreAnErrorOfTheProgram) {
 
 TEST_F(NpyWriterTest, OtherShapesAreAnErrorOfTheProgram) {
   constexpr std::size_t kHuge = std::size_t{1} << 40U;
-  for (const Shape& shape : {Shape{}, Shape{1, 1, 1}, Shape{kHuge, kHuge}}) {
+  for (const Shape& shape : {Shape{}, Shape{1, 1, 1, 1}, Shape{kHuge, kHuge}}) {
     EXPECT_THROW(NpyWriter(folder_ / "a.npy", shape), std::invalid_argument);
   }
   EXPECT_EQ(listing(), Names{});

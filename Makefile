@@ -1,0 +1,82 @@
+# The front of the project: every usual task is one word. CMakeLists.txt and CMakePresets.json do the work.
+# Each target first installs the Debian packages it lacks; with all there, that takes no time and needs no rights.
+
+FUZZ_SECONDS ?= 600
+TEST_JOBS ?= 2
+PREFIX ?= /usr/local
+# Passed on to each benchmark program, e.g. BENCH_ARGS=--benchmark_filter=gemv
+BENCH_ARGS ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test bench asan fuzz format format-check lint install clean \
+        build packages-build packages-lint packages-fuzz
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: build ## Build, solve a small problem, draw it (demo-output/transport.svg)
+	build/fedsinkhorn demo --output demo-output
+
+test: build ## Build and run the tests
+	ctest --preset release -j $(TEST_JOBS)
+
+bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
+	@set -e; for program in build/bench-*; do \
+	  if [ -x "$$program" ]; then echo "== $$program"; "$$program" $(BENCH_ARGS); \
+	  else echo "no benchmark is built"; fi; \
+	done
+
+asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
+	cmake --build --preset asan
+	ctest --preset asan -j $(TEST_JOBS)
+
+fuzz: build-fuzz/build.ninja ## Fuzz the .npy reader (FUZZ_SECONDS=600)
+	cmake --build build-fuzz --target npy-header-fuzz
+	@mkdir -p build-fuzz/corpus
+	build-fuzz/npy-header-fuzz -max_total_time=$(FUZZ_SECONDS) -dict=fuzz/npy.dict -max_len=1024 \
+	  -artifact_prefix=build-fuzz/ -print_final_stats=1 build-fuzz/corpus fuzz/seeds
+
+sources = find include src tests bench examples fuzz \( -name '*.cpp' -o -name '*.hpp' \) -print0
+
+format: packages-lint ## Format all sources in place
+	@$(sources) | xargs -0 clang-format -i
+
+format-check: packages-lint ## Fail if a source is not formatted
+	@$(sources) | xargs -0 clang-format --dry-run -Werror
+
+lint: build/build.ninja packages-lint ## Run clang-tidy over all sources
+	@scripts/lint.sh build
+
+install: build ## Install program, library and headers (PREFIX=/usr/local)
+	cmake --install build --prefix $(PREFIX)
+
+clean: ## Remove everything built
+	rm -rf build build-debug build-asan build-tsan build-fuzz demo-output
+
+build: build/build.ninja
+	cmake --build --preset release
+
+# Configured once; from then on ninja sees to it that changed CMake files are read again.
+build/build.ninja: CMakePresets.json | packages-build
+	cmake --preset release
+	@touch $@
+
+build-asan/build.ninja: CMakePresets.json | packages-build
+	cmake --preset asan
+	@touch $@
+
+# Without OpenMP: clang would want its own, and the parser under test has no loops to share out.
+build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-fuzz
+	cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF -DFEDSINKHORN_OPENMP=OFF
+	@touch $@
+
+packages-build:
+	@scripts/install-packages.sh build
+
+packages-lint:
+	@scripts/install-packages.sh lint
+
+packages-fuzz:
+	@scripts/install-packages.sh fuzz

@@ -1,0 +1,31 @@
+// What can be measured. Each section is a file of its own; main.cpp lists them.
+#pragma once
+
+#include <cstddef>
+
+#include "report.hpp"
+
+namespace fedsinkhorn::bench {
+
+struct Settings {
+  std::size_t n = 0;    ///< rows and columns; 0: the size the section is about
+  int repetitions = 0;  ///< rounds; 0: as many as the section thinks it needs
+  int threads = 1;
+  bool quick = false;  ///< small and few: proves that everything runs, measures nothing
+
+  [[nodiscard]] std::size_t size(std::size_t usual) const { return n != 0 ? n : quick ? 1000 : usual; }
+  [[nodiscard]] int rounds(int usual) const { return repetitions != 0 ? repetitions : quick ? 3 : usual; }
+};
+
+/// One pass over a stored kernel against one plain read of it.
+void measure_dense(const Settings& settings, Report& report);
+/// What a small epsilon costs an iteration.
+void measure_small_epsilon(const Settings& settings, Report& report);
+/// A kernel computed on the fly against the arithmetic it cannot avoid.
+void measure_online(const Settings& settings, Report& report);
+/// Many targets at once against the two matrix products alone.
+void measure_targets(const Settings& settings, Report& report);
+/// The same iterations in PyTorch and POT.
+void measure_peers(const Settings& settings, Report& report);
+
+}  // namespace fedsinkhorn::bench

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# clang-tidy over our own sources, with the flags of a configured build folder.
+#   scripts/lint.sh [build folder [file ...]]      JOBS=n: that many at once (default: all cores)
+# .clang-tidy has the checks; tests/.clang-tidy has fewer for the tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${1:-build}
+shift $(($# > 0))
+[[ -f $build/compile_commands.json ]] || {
+  echo "lint: $build/compile_commands.json is missing; run 'cmake --preset release'" >&2
+  exit 1
+}
+if (($#)); then
+  files=("$@")
+else
+  # The longest first, so that no core waits for a long one at the end.
+  mapfile -t files < <(find src tests bench examples fuzz -name '*.cpp' -printf '%s %p\n' | sort -rn | cut -d' ' -f2-)
+fi
+
+# The flags are those of the compiler that builds, perhaps GCC: clang need not know all of its warnings. The build's own
+# warnings are the build's business.
+one_file() {
+  local output
+  if output=$(clang-tidy --quiet -p "$1" --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-error "$2" 2>&1); then
+    return 0
+  fi
+  echo "$output" | grep -v ' warnings\? .*generated\.$\|treated as errors\?$' || true
+  return 1
+}
+export -f one_file
+
+printf '%s\0' "${files[@]}" |
+  xargs -0 -n 1 -P "${JOBS:-$(nproc)}" bash -c 'one_file "$0" "$1"' "$build" ||
+  { echo "lint: clang-tidy found something, see above" >&2; exit 1; }
+echo "lint: ${#files[@]} files, nothing found"

@@ -1,0 +1,409 @@
+// Whatever is wrong with the input: exit status 2, one line on standard error that names the culprit, nothing on
+// standard output, and nothing on the disk that was not there before.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/run_binary.hpp"
+#include "fedsinkhorn/npy.hpp"
+
+namespace fedsinkhorn::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+using Values = std::vector<double>;
+using Prepare = std::function<void(const fs::path&)>;  // given the folder the command will run in
+
+struct BadInput {
+  std::string name;
+  std::string command;                // split at blanks; '' is an empty argument
+  std::vector<std::string> mentions;  // the culprit first
+  Prepare prepare = {};
+};
+
+void PrintTo(const BadInput& input, std::ostream* stream) { *stream << input.command; }
+
+/// Two folders deep, since the parents must not be left behind either.
+std::string with_output(const std::string& command) { return command + " --output new/results"; }
+std::string solve(const std::string& rest) { return with_output("solve " + rest); }
+std::string solve_cost(const std::string& rest) { return solve("--cost C.npy --epsilon 0.1 " + rest); }
+std::string generate(const std::string& rest) { return with_output("generate " + rest); }
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Files
+
+Prepare bytes(const std::string& content) {
+  return [content](const fs::path& folder) { write_bytes(folder / "bad.npy", content); };
+}
+
+Prepare array(const Values& values, const Shape& shape) {
+  return [values, shape](const fs::path& folder) { write_npy(folder / "bad.npy", values, shape); };
+}
+
+template <class T>
+std::string npy(const std::string& descr, const std::string& shape, const std::vector<T>& values) {
+  return npy_header(descr, shape) + bytes_of(values);
+}
+
+std::vector<std::uint64_t> big_endian(const Values& values) {
+  std::vector<std::uint64_t> swapped;
+  for (const double value : values) swapped.push_back(__builtin_bswap64(std::bit_cast<std::uint64_t>(value)));
+  return swapped;
+}
+
+/// What is refused as a file at all, whatever it is for.
+std::vector<BadInput> unreadable_files() {
+  const Values twelve(12, 1.0);
+  const std::string good = npy("<f8", "(3, 4)", twelve);
+  const auto as_cost = [](const std::string& name, const Prepare& prepare) {
+    return BadInput{name, solve("--cost bad.npy --epsilon 0.1"), {"bad.npy"}, prepare};
+  };
+  return {
+      as_cost("Missing", {}),
+      as_cost("Empty", bytes("")),
+      as_cost("OneByte", bytes("\x93")),
+      as_cost("Text", bytes("1,2,3\n4,5,6\n")),
+      as_cost("EndsInsideTheMagic", bytes(good.substr(0, 5))),
+      as_cost("EndsInsideTheHeader", bytes(good.substr(0, 40))),
+      as_cost("EndsAfterTheHeader", bytes(good.substr(0, good.size() - 96))),
+      as_cost("EndsInsideTheData", bytes(good.substr(0, good.size() - 1))),
+      as_cost("HeaderPromisesMore", bytes(npy("<f8", "(3, 5)", twelve))),
+      as_cost("HeaderPromisesLess", bytes(npy("<f8", "(3, 3)", twelve))),
+      as_cost("HeaderPromisesTheWorld", bytes(npy("<f8", "(4294967296, 4294967296)", twelve))),
+      as_cost("HeaderPromisesMoreThanNumbers", bytes(npy("<f8", "(99999999999999999999999, 1)", twelve))),
+      as_cost("HeaderIsLongerThanTheFile", bytes(std::string("\x93NUMPY\x01\x00\xff\xff", 10) + "{'descr'")),
+      as_cost("HeaderIsNoDictionary", bytes(npy_header("<f8", "rm -rf") + bytes_of(twelve))),
+      as_cost("NegativeShape", bytes(npy("<f8", "(-3, -4)", twelve))),
+      as_cost("UnknownVersion", bytes(std::string("\x93NUMPY\x09\x00", 8) + good.substr(8))),
+      as_cost("Int64", bytes(npy("<i8", "(3, 4)", std::vector<std::int64_t>(12, 1)))),
+      as_cost("Int32", bytes(npy("<i4", "(3, 4)", std::vector<std::int32_t>(12, 1)))),
+      as_cost("Float16", bytes(npy("<f2", "(3, 4)", std::vector<std::uint16_t>(12, 0x3c00)))),
+      as_cost("Complex", bytes(npy("<c16", "(3, 4)", Values(24, 1.0)))),
+      as_cost("Bool", bytes(npy("|b1", "(3, 4)", std::vector<char>(12, 1)))),
+      as_cost("Pickled", bytes(npy("|O", "(3, 4)", twelve))),
+      as_cost("BigEndian", bytes(npy(">f8", "(3, 4)", big_endian(twelve)))),
+      as_cost("FortranOrder", bytes(npy_header("<f8", "(3, 4)", true) + bytes_of(twelve))),
+      as_cost("NoDimensions", bytes(npy("<f8", "()", Values{1.0}))),
+      as_cost("ThreeDimensions", bytes(npy("<f8", "(3, 2, 2)", twelve))),
+      as_cost("NoRows", bytes(npy("<f8", "(0, 4)", Values{}))),
+      as_cost("NoColumns", bytes(npy("<f8", "(3, 0)", Values{}))),
+      as_cost("Folder", [](const fs::path& folder) { fs::create_directory(folder / "bad.npy"); }),
+      as_cost("FileBelowAFile", [](const fs::path&) {}),
+      // Must be refused at once, though nobody ever writes to it.
+      as_cost("Pipe", [](const fs::path& folder) { ASSERT_EQ(::mkfifo((folder / "bad.npy").c_str(), 0600), 0); }),
+      {"Device", solve("--cost /dev/zero --epsilon 0.1"), {"/dev/zero"}},
+      {"BelowAFile", solve("--cost C.npy/C.npy --epsilon 0.1"), {"C.npy/C.npy"}},
+      {"NameWithALineBreak", solve("--cost 'no\nsuch.npy' --epsilon 0.1"), {"such.npy"}},
+      {"MissingPoints", solve("--points X.npy bad.npy --epsilon 0.1"), {"bad.npy"}},
+      {"MissingA", solve_cost("--a bad.npy"), {"bad.npy"}},
+      {"MissingB", solve_cost("--b bad.npy"), {"bad.npy"}},
+      {"TruncatedA", solve_cost("--a bad.npy"), {"bad.npy"}, bytes(npy("<f8", "(4,)", Values(3, 0.25)))},
+      {"Int64B", solve_cost("--b bad.npy"), {"bad.npy"}, bytes(npy("<i8", "(4,)", std::vector<std::int64_t>(4, 1)))},
+  };
+}
+
+/// Files that are read and hold what cannot be solved.
+std::vector<BadInput> bad_values() {
+  const auto cost = [](const std::string& name, const Values& values, const Shape& shape, const std::string& rest = "") {
+    return BadInput{name, solve("--cost bad.npy --epsilon 0.1 " + rest), {"bad.npy"}, array(values, shape)};
+  };
+  const auto points = [](const std::string& name, const Values& values, const Shape& shape,
+                         const std::string& rest = "") {
+    return BadInput{name, solve("--points X.npy bad.npy --epsilon 0.1 " + rest), {"bad.npy"}, array(values, shape)};
+  };
+  const auto a = [](const std::string& name, const Values& values, const Shape& shape) {
+    return BadInput{name, solve_cost("--b b.npy --a bad.npy"), {"bad.npy"}, array(values, shape)};
+  };
+  const auto b = [](const std::string& name, const Values& values, const Shape& shape) {
+    return BadInput{name, solve_cost("--a a.npy --b bad.npy"), {"bad.npy"}, array(values, shape)};
+  };
+  return {
+      cost("CostIsAVector", Values(12, 1.0), {12}),
+      cost("CostNan", {1, 2, kNan, 4}, {2, 2}),
+      cost("CostNegativeInfinity", {1, -kInf, 3, 4}, {2, 2}),
+      cost("CostForbidsARow", {1, 2, kInf, kInf}, {2, 2}),
+      cost("CostForbidsAColumn", {1, kInf, 3, kInf}, {2, 2}),
+      cost("CostForbidsARowUnchecked", {1, 2, kInf, kInf}, {2, 2}, "--feasibility skip"),
+      cost("CostForbidsEverything", {kInf, kInf, kInf, kInf}, {2, 2}),
+      // Rows 0 and 1 carry 2/3 of the mass, the columns they may use 1/2.
+      cost("CostBlocksDoNotMatch", {1, 1, kInf, kInf, 1, 1, kInf, kInf, kInf, kInf, 1, 1}, {3, 4}),
+
+      points("PointsOfAnotherDimension", Values(12, 1.0), {4, 3}),
+      points("PointsNan", {1, 2, 3, kNan}, {2, 2}),
+      points("PointsInfinite", {1, 2, -kInf, 4}, {2, 2}),
+      points("PointsTooFarOut", {1, 2, 1e200, 4}, {2, 2}),
+      points("PointsWithoutDirection", {1, 2, 0, 0}, {2, 2}, "--metric cosine"),
+
+      a("ANan", {0.5, kNan, 0.5}, {3}),
+      a("AInfinite", {0.5, kInf, 0.5}, {3}),
+      a("ANegative", {0.75, -0.25, 0.5}, {3}),
+      a("AWithoutMass", {0, 0, 0}, {3}),
+      a("ATooMuchMass", {1.5e308, 1.5e308, 0}, {3}),
+      a("ATooShort", {0.5, 0.5}, {2}),
+      a("ATooLong", {0.25, 0.25, 0.25, 0.25}, {4}),
+      a("ATwoColumns", {0.5, 0.5, 0.25, 0.25, 0.25, 0.25}, {3, 2}),
+      a("AARow", {0.5, 0.25, 0.25}, {1, 3}),
+      b("BNan", {0.5, kNan, 0.25, 0.25}, {4}),
+      b("BInfinite", {0.5, kInf, 0.25, 0.25}, {4}),
+      b("BNegative", {0.5, -0.25, 0.5, 0.25}, {4}),
+      b("BWithoutMass", {0, 0, 0, 0}, {4}),
+      b("BTooShort", {0.5, 0.5, 0}, {3}),
+      b("BTooLong", {0.25, 0.25, 0.25, 0.25, 0}, {5}),
+      b("BARow", {0.25, 0.25, 0.25, 0.25}, {1, 4}),
+      b("MassesDiffer", {0.25, 0.25, 0.25, 0.26}, {4}),
+      b("MassesOfOneTargetDiffer", {0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.26}, {4, 2}),
+      b("OneTargetWithoutMass", {0.25, 0, 0.25, 0, 0.25, 0, 0.25, 0}, {4, 2}),
+      {"MassesDifferFromUniform", solve_cost("--a bad.npy"), {"bad.npy"}, array({1, 1, 1}, {3})},
+  };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Flags
+
+/// A name that is none; the answer lists one that is.
+BadInput unknown(const std::string& name, const std::string& flag, const std::string& alternative) {
+  return {name, solve("--points X.npy Y.npy --epsilon 0.1 " + flag + " nonsense"), {flag, alternative}};
+}
+
+BadInput flag(const std::string& name, const std::string& flag, const std::string& value) {
+  return {name, solve("--cost C.npy " + std::string(flag == "--epsilon" ? "" : "--epsilon 0.1 ") + flag + " " + value),
+          {flag}};
+}
+
+std::vector<BadInput> bad_flags() {
+  return {
+      {"NoCommand", "", {"command"}},
+      {"UnknownCommand", "frobnicate", {"frobnicate", "solve"}},
+      {"UnknownFlagBeforeTheCommand", "--frobnicate", {"--frobnicate"}},
+      {"UnknownFlag", solve_cost("--frobnicate"), {"--frobnicate"}},
+      {"UnknownFlagWithAValue", solve_cost("--frobnicate=3"), {"--frobnicate"}},
+      {"StrayWord", solve_cost("frobnicate"), {"frobnicate"}},
+      {"StrayWordForInfo", "info frobnicate", {"frobnicate"}},
+      {"FlagTwice", solve_cost("--epsilon 0.2"), {"--epsilon"}},
+
+      {"NeitherCostNorPoints", solve("--epsilon 0.1"), {"--cost", "--points"}},
+      {"BothCostAndPoints", solve("--cost C.npy --points X.npy Y.npy --epsilon 0.1"), {"--cost", "--points"}},
+      {"ThreeFilesOfPoints", solve("--points X.npy Y.npy X.npy --epsilon 0.1"), {"--points"}},
+      {"CostWithoutAFile", with_output("solve --epsilon 0.1 --cost"), {"--cost"}},
+      {"EmptyCost", solve("--cost '' --epsilon 0.1"), {"--cost"}},
+      // An unset variable in a script must not turn into uniform masses, or into results that go nowhere.
+      {"EmptyA", solve_cost("--a ''"), {"--a"}},
+      {"EmptyB", solve_cost("--b ''"), {"--b"}},
+      {"EmptyOutput", "solve --cost C.npy --epsilon 0.1 --output ''", {"--output"}},
+
+      {"NoEpsilon", solve("--cost C.npy"), {"--epsilon"}},
+      {"EpsilonWithoutAValue", with_output("solve --cost C.npy --epsilon"), {"--epsilon"}},
+      flag("EpsilonZero", "--epsilon", "0"),
+      flag("EpsilonNegative", "--epsilon", "-0.1"),
+      flag("EpsilonNan", "--epsilon", "nan"),
+      flag("EpsilonInfinite", "--epsilon", "inf"),
+      flag("EpsilonWord", "--epsilon", "small"),
+      flag("EpsilonWithUnit", "--epsilon", "0.1m"),
+      flag("EpsilonEmpty", "--epsilon", "''"),
+      flag("EpsilonTooSmall", "--epsilon", "1e-320"),
+      flag("EpsilonTooLarge", "--epsilon", "1e400"),
+      flag("ToleranceNegative", "--tolerance", "-1e-9"),
+      flag("ToleranceNan", "--tolerance", "nan"),
+      flag("ToleranceInfinite", "--tolerance", "inf"),
+      flag("ToleranceWord", "--tolerance", "tight"),
+      flag("MaxIterationsZero", "--max-iterations", "0"),
+      flag("MaxIterationsNegative", "--max-iterations", "-5"),
+      flag("MaxIterationsWord", "--max-iterations", "many"),
+      flag("MaxIterationsFraction", "--max-iterations", "1.5"),
+      flag("CheckEveryZero", "--check-every", "0"),
+      flag("CheckEveryNegative", "--check-every", "-1"),
+      flag("ThreadsNegative", "--threads", "-1"),
+      flag("ThreadsTooMany", "--threads", "1000000"),
+      flag("ThreadsWord", "--threads", "all"),
+      flag("ClientsZero", "--clients", "0"),
+      flag("ClientsNegative", "--clients", "-2"),
+      flag("BackendNotInThisBuild", "--backend", "cuda"),
+      // Checked even where the choice has no effect: it is a mistake all the same.
+      flag("MetricWithACost", "--metric", "nonsense"),
+      flag("SimdWithFiftyDigits", "--precision 50 --simd", "nonsense"),
+
+      unknown("UnknownMetric", "--metric", "sqeuclidean"),
+      unknown("UnknownNorm", "--norm", "linf"),
+      unknown("UnknownPrecision", "--precision", "float64"),
+      unknown("UnknownPasses", "--passes", "fused"),
+      unknown("UnknownKernel", "--kernel", "online"),
+      unknown("UnknownStabilization", "--stabilization", "absorption"),
+      unknown("UnknownFeasibility", "--feasibility", "skip"),
+      unknown("UnknownTopology", "--topology", "centralized"),
+      unknown("UnknownMethod", "--method", "sinkhorn"),
+      unknown("UnknownBackend", "--backend", "cpu"),
+      unknown("UnknownTransport", "--transport", "threads"),
+      unknown("UnknownSimd", "--simd", "baseline"),
+
+      {"PlanWithoutOutput", "solve --cost C.npy --epsilon 0.1 --plan", {"--plan", "--output"}},
+      {"OutputIsAFile", "solve --cost C.npy --epsilon 0.1 --output a.npy", {"--output", "a.npy"}},
+      {"OutputIsTheCost", "solve --cost C.npy --epsilon 0.1 --output C.npy", {"--output", "C.npy"}},
+      {"OutputBelowAFile", "solve --cost C.npy --epsilon 0.1 --output a.npy/results", {"--output", "a.npy/results"}},
+      {"OutputBelowProc", "solve --cost C.npy --epsilon 0.1 --output /proc/x", {"--output", "/proc/x"}},
+      {"OutputIsProc", "solve --cost C.npy --epsilon 0.1 --output /proc", {"--output", "/proc"}},
+      {"OutputBelowADevice", "solve --cost C.npy --epsilon 0.1 --output /dev/null/x", {"--output", "/dev/null/x"}},
+      {"OutputNameTooLong",
+       "solve --cost C.npy --epsilon 0.1 --output new/" + std::string(300, 'x'),
+       {"--output", std::string(300, 'x')}},
+      {"OutputIsADanglingLink",
+       "solve --cost C.npy --epsilon 0.1 --output link",
+       {"--output", "link"},
+       [](const fs::path& folder) { fs::create_symlink("nowhere", folder / "link"); }},
+      // Nothing may be written when something cannot be.
+      {"OutputHoldsAFolderNamedLikeAResult",
+       "solve --cost C.npy --epsilon 0.1 --output taken",
+       {"summary.json"},
+       [](const fs::path& folder) { fs::create_directories(folder / "taken" / "summary.json"); }},
+  };
+}
+
+std::vector<BadInput> bad_generations() {
+  return {
+      {"NoOutput", "generate --rows 10", {"--output"}},
+      {"EmptyOutput", "generate --rows 10 --output ''", {"--output"}},
+      {"OutputIsAFile", "generate --rows 10 --output a.npy", {"--output", "a.npy"}},
+      {"OutputBelowAFile", "generate --rows 10 --output a.npy/new", {"--output", "a.npy/new"}},
+      {"OutputBelowADevice", "generate --rows 10 --output /dev/null/x", {"--output", "/dev/null/x"}},
+      {"UnknownFlag", generate("--frobnicate"), {"--frobnicate"}},
+      {"RowsZero", generate("--rows 0"), {"--rows"}},
+      {"RowsNegative", generate("--rows -5"), {"--rows"}},
+      {"RowsWord", generate("--rows many"), {"--rows"}},
+      {"RowsFraction", generate("--rows 10.5"), {"--rows"}},
+      {"RowsBeyondMemory", generate("--rows 1000000000000"), {"--rows"}},
+      {"CostBeyondTheDisk", generate("--rows 10000000 --write cost"), {"--output"}},
+      {"ColumnsZero", generate("--rows 5 --columns 0"), {"--columns"}},
+      {"ColumnsOfASharedSupport", generate("--rows 5 --columns 6 --shared-support"), {"--columns"}},
+      {"DimensionZero", generate("--dimension 0"), {"--dimension"}},
+      {"TargetsZero", generate("--targets 0"), {"--targets"}},
+      {"UnknownKind", generate("--kind nonsense"), {"--kind", "gaussian"}},
+      {"UnknownMarginals", generate("--marginals nonsense"), {"--marginals", "uniform"}},
+      {"UnknownWrite", generate("--write nonsense"), {"--write", "cost"}},
+      {"DecadesNan", generate("--decades nan"), {"--decades"}},
+      {"DecadesOfUniform", generate("--decades 3 --marginals uniform"), {"--decades"}},
+      {"ZeroMassAll", generate("--zero-mass 1"), {"--zero-mass"}},
+      {"ZeroMassNan", generate("--zero-mass nan"), {"--zero-mass"}},
+      {"CostScaleNegative", generate("--cost-scale -1"), {"--cost-scale"}},
+      {"CostScaleInfinite", generate("--cost-scale inf"), {"--cost-scale"}},
+      {"ForbiddenPoints", generate("--forbidden 0.5"), {"--forbidden"}},
+      {"ForbiddenAll", generate("--write cost --forbidden 1"), {"--forbidden"}},
+      {"SeedWord", generate("--seed lucky"), {"--seed"}},
+      {"SeedNegative", generate("--seed -1"), {"--seed"}},
+      {"DemoThreadsNegative", with_output("demo --threads -1"), {"--threads"}},
+      {"DemoOutputIsAFile", "demo --output a.npy", {"--output", "a.npy"}},
+  };
+}
+
+/// Stored, the kernel of 400,000 x 400,000 pairs takes 1.28 TB.
+std::vector<BadInput> too_large() {
+  const Prepare many = array(Values(400000, 0.5), {400000, 1});
+  return {
+      {"Dense", solve("--points bad.npy --epsilon 0.1"), {"memory", "bytes", "1280", "--kernel online"}, many},
+      {"Mixed", solve("--points bad.npy --epsilon 0.1 --precision mixed"), {"memory", "bytes", "--kernel online"}, many},
+      {"FiftyDigits", solve("--points bad.npy --epsilon 0.1 --precision 50"), {"memory", "bytes"}, many},
+  };
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// Everything below a folder with its content, hidden files too.
+std::map<std::string, std::string> snapshot(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    files[fs::relative(entry.path(), folder).string()] =
+        fs::is_regular_file(entry.symlink_status()) ? read_bytes(entry.path()) : "";
+  }
+  return files;
+}
+
+std::vector<std::string> names_of(const std::map<std::string, std::string>& files) {
+  std::vector<std::string> names;
+  for (const auto& [name, content] : files) names.push_back(name);
+  return names;
+}
+
+void write_good_files(const fs::path& folder) {
+  write_npy(folder / "C.npy", Values{0, 1, 2, 3, 1, 0, 1, 2, 2, 1, 0, 1}, Shape{3, 4});
+  write_npy(folder / "X.npy", Values{0.5, 0, 1, 0, 2, 0}, Shape{3, 2});
+  write_npy(folder / "Y.npy", Values{1, 1, 2, 1, 3, 1, 4, 1}, Shape{4, 2});
+  write_npy(folder / "a.npy", Values{0.25, 0.25, 0.5}, Shape{3});
+  write_npy(folder / "b.npy", Values{0.25, 0.25, 0.25, 0.25}, Shape{4});
+}
+
+class BadInputTest : public ::testing::TestWithParam<BadInput> {
+ protected:
+  BadInputTest() { write_good_files(folder_.path()); }
+  TemporaryFolder folder_;
+};
+
+TEST_P(BadInputTest, IsRefusedInOneLine) {
+  if (GetParam().prepare) GetParam().prepare(folder_.path());
+  const auto before = snapshot(folder_.path());
+  const RunResult result = run_binary(words_of(GetParam().command), {.folder = folder_.path()});
+  const auto after = snapshot(folder_.path());
+
+  SCOPED_TRACE(::testing::PrintToString(result));
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(result.err.starts_with("fedsinkhorn: "));
+  EXPECT_TRUE(result.err.ends_with("\n"));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  for (const std::string& text : GetParam().mentions) {
+    EXPECT_NE(result.err.find(text), std::string::npos) << "does not mention " << text;
+  }
+  EXPECT_EQ(names_of(before), names_of(after));
+  EXPECT_TRUE(before == after) << "the content of a file changed";
+}
+
+std::string name_of_case(const ::testing::TestParamInfo<BadInput>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(File, BadInputTest, ::testing::ValuesIn(unreadable_files()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Values, BadInputTest, ::testing::ValuesIn(bad_values()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Flags, BadInputTest, ::testing::ValuesIn(bad_flags()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Generate, BadInputTest, ::testing::ValuesIn(bad_generations()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(TooLarge, BadInputTest, ::testing::ValuesIn(too_large()), name_of_case);
+
+class BadInputFolderTest : public ::testing::Test {
+ protected:
+  BadInputFolderTest() { write_good_files(folder_.path()); }
+  TemporaryFolder folder_;
+};
+
+// The table above means something only if these files are good.
+TEST_F(BadInputFolderTest, TheGoodFilesAreSolved) {
+  for (const char* input : {"--cost C.npy", "--points X.npy Y.npy", "--points X.npy Y.npy --metric cosine"}) {
+    const std::string command =
+        std::string("solve ") + input + " --a a.npy --b b.npy --epsilon 0.1 --quiet --output new/results";
+    const RunResult result = run_binary(words_of(command), {.folder = folder_.path()});
+    EXPECT_EQ(result.status, 0) << command << '\n' << result;
+  }
+}
+
+TEST_F(BadInputFolderTest, EarlierResultsSurvive) {
+  const Arguments good = words_of("solve --cost C.npy --epsilon 0.1 --output results --plan --quiet");
+  ASSERT_EQ(run_binary(good, {.folder = folder_.path()}).status, 0);
+  const auto before = snapshot(folder_.path());
+  for (const char* command : {"solve --cost missing.npy --epsilon 0.1 --output results",
+                              "solve --cost C.npy --epsilon -1 --output results --plan",
+                              "solve --cost C.npy --a b.npy --epsilon 0.1 --output results"}) {
+    EXPECT_EQ(run_binary(words_of(command), {.folder = folder_.path()}).status, 2) << command;
+    EXPECT_TRUE(snapshot(folder_.path()) == before) << command;
+  }
+}
+
+}  // namespace
+}  // namespace fedsinkhorn::test

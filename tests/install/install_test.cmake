@@ -1,0 +1,44 @@
+# Run by ctest; CMakeLists.txt beside this file sets the variables.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  message("${output}")
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "'${command}' failed: ${status}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect pattern)
+  if(NOT output MATCHES "${pattern}")
+    message(FATAL_ERROR "the output does not match '${pattern}'")
+  endif()
+  set(CMAKE_MATCH_1 "${CMAKE_MATCH_1}" PARENT_SCOPE)
+  set(CMAKE_MATCH_2 "${CMAKE_MATCH_2}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_FOLDER}) # nothing of an earlier run may help
+set(prefix ${WORK_FOLDER}/prefix)
+run(${CMAKE_COMMAND} --install ${BUILD_FOLDER} --config ${CONFIGURATION} --prefix ${WORK_FOLDER}/first)
+# Moved after it was installed: a package that still looks for its first place, or for the source tree, is found out.
+file(RENAME ${WORK_FOLDER}/first ${prefix})
+
+# A program that loads a library built with sanitizers needs their runtime as well.
+if(SANITIZE)
+  set(flags "-fsanitize=${SANITIZE}")
+endif()
+# CMake gives the example an rpath to the library it is linked with: no LD_LIBRARY_PATH is needed.
+run(${CMAKE_COMMAND} -S ${EXAMPLES_FOLDER} -B ${WORK_FOLDER}/examples -G ${GENERATOR}
+    -D CMAKE_BUILD_TYPE=${CONFIGURATION} -D CMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${flags}"
+    -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+run(${CMAKE_COMMAND} --build ${WORK_FOLDER}/examples --verbose)
+
+# Each sends 1/3 to the place nearest to it and 1/6 to the one between, at cost 1. The optimum is symmetric: f_0 = f_1.
+run(${WORK_FOLDER}/examples/solve_small)
+expect("^cost 0\\.333333, potentials f ([0-9.e+-]+) ([0-9.e+-]+)\n$")
+if(NOT CMAKE_MATCH_1 STREQUAL CMAKE_MATCH_2)
+  message(FATAL_ERROR "the potentials of the two sources differ")
+endif()
+
+run(${prefix}/bin/fedsinkhorn --version)
+expect("${VERSION}")

@@ -1,0 +1,76 @@
+// Random problems for tests, small and awkward.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "fedsinkhorn/problem.hpp"
+#include "synthetic/random.hpp"
+
+namespace fedsinkhorn::testing {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Owns what a Problem only refers to.
+struct OwnedProblem {
+  std::size_t n = 0;
+  std::size_t m = 0;
+  std::size_t targets = 1;
+  std::vector<double> cost;
+  std::vector<double> a;
+  std::vector<double> b;  // m x targets
+  double epsilon = 1;
+
+  [[nodiscard]] Problem view() const {
+    Problem problem;
+    problem.cost = CostMatrix{MatrixView<double>{cost.data(), n, m}};
+    problem.a = a;
+    problem.b = {b.data(), m, targets};
+    problem.epsilon = epsilon;
+    return problem;
+  }
+};
+
+inline void normalise(std::vector<double>& masses, std::size_t column = 0, std::size_t stride = 1) {
+  double sum = 0;
+  for (std::size_t i = column; i < masses.size(); i += stride) sum += masses[i];
+  for (std::size_t i = column; i < masses.size(); i += stride) masses[i] /= sum;
+}
+
+/// Costs uniform in [0, 1), masses in [0.1, 1.1) normalised.
+inline OwnedProblem random_problem(std::size_t n, std::size_t m, double epsilon, std::uint64_t seed,
+                                   std::size_t targets = 1) {
+  Random random(seed);
+  OwnedProblem problem{n, m, targets, {}, {}, {}, epsilon};
+  for (std::size_t k = 0; k < n * m; ++k) problem.cost.push_back(random.uniform());
+  for (std::size_t i = 0; i < n; ++i) problem.a.push_back(0.1 + random.uniform());
+  for (std::size_t j = 0; j < m * targets; ++j) problem.b.push_back(0.1 + random.uniform());
+  normalise(problem.a);
+  for (std::size_t k = 0; k < targets; ++k) normalise(problem.b, k, targets);
+  return problem;
+}
+
+/// Squared distances of points on a line or in the plane, which converge faster at small epsilon than random costs.
+inline OwnedProblem point_problem(std::size_t n, std::size_t m, double epsilon, std::uint64_t seed) {
+  OwnedProblem problem = random_problem(n, m, epsilon, seed);
+  Random random(seed, 1);
+  std::vector<double> x(2 * n);
+  std::vector<double> y(2 * m);
+  for (double& coordinate : x) coordinate = random.uniform();
+  for (double& coordinate : y) coordinate = random.uniform();
+  double largest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < m; ++j) {
+      const double dx = x[2 * i] - y[2 * j];
+      const double dy = x[2 * i + 1] - y[2 * j + 1];
+      problem.cost[i * m + j] = dx * dx + dy * dy;
+      largest = std::max(largest, problem.cost[i * m + j]);
+    }
+  }
+  for (double& cost : problem.cost) cost /= largest;
+  return problem;
+}
+
+}  // namespace fedsinkhorn::testing

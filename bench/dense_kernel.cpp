@@ -40,8 +40,7 @@ DenseKernel::DenseKernel(const Instance& instance, Precision precision, int thre
     : simd_(std::make_unique<cpu::Simd>(instance.simd())), threads_(threads) {
   Listener<double>::listen(simd_->gibbs64);
   Listener<float>::listen(simd_->gibbs32);
-  kernel_ =
-      make_kernel({KernelKind::dense, precision, instance.checked().epsilon, threads}, instance.cost(), *simd_);
+  kernel_ = make_kernel({KernelKind::dense, precision, instance.checked().epsilon, threads}, instance.cost(), *simd_);
   kernel_->absorb(std::vector<double>(instance.n()), std::vector<double>(instance.m()));
   if (precision == Precision::float64) {
     stride_ = cpu::padded<double>(instance.m());

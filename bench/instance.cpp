@@ -51,12 +51,12 @@ Points formula_points(std::size_t n) {
 
 Instance::Instance(Points points, double epsilon, int threads)
     : points_(std::move(points)),
-      problem_{PointClouds{MatrixView<double>{points_.x.data(), points_.a.size(), points_.dimension},
-                           MatrixView<double>{points_.y.data(), points_.y.size() / points_.dimension, points_.dimension}},
-               epsilon,
-               points_.a,
-               MatrixView<double>{points_.b.data(), points_.y.size() / points_.dimension,
-                                  points_.b.size() * points_.dimension / points_.y.size()}},
+      problem_{
+          PointClouds{MatrixView<double>{points_.x.data(), points_.a.size(), points_.dimension},
+                      MatrixView<double>{points_.y.data(), points_.y.size() / points_.dimension, points_.dimension}},
+          epsilon, points_.a,
+          MatrixView<double>{points_.b.data(), points_.y.size() / points_.dimension,
+                             points_.b.size() * points_.dimension / points_.y.size()}},
       checked_(check_problem(problem_, Feasibility::skip, threads)),
       simd_(cpu::simd("auto")),
       cost_(make_cost_source(checked_, simd_)) {}
@@ -92,8 +92,8 @@ void require_close(const char* what, const std::vector<double>& x, const std::ve
     const double error = std::abs(x[i] - y[i]) / std::abs(y[i]);
     if (!(error <= worst)) worst = error;
     if (!(worst <= tolerance)) {
-      throw std::runtime_error(
-          fmt::format("{}: {} against {} at {}: wrong by {:.2g}, allowed is {:.2g}", what, x[i], y[i], i, worst, tolerance));
+      throw std::runtime_error(fmt::format("{}: {} against {} at {}: wrong by {:.2g}, allowed is {:.2g}", what, x[i],
+                                           y[i], i, worst, tolerance));
     }
   }
 }

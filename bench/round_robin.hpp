@@ -1,8 +1,8 @@
 // Timing things that are to be compared.
 //
-// Not Google Benchmark: it finishes one benchmark before it starts the next, and on a machine with neighbours the memory
-// bandwidth changes within seconds, so the two would have met different machines. Here every round runs each contender
-// once, and what counts is the ratio within a round.
+// Not Google Benchmark: it finishes one benchmark before it starts the next, and on a machine with neighbours the
+// memory bandwidth changes within seconds, so the two would have met different machines. Here every round runs each
+// contender once, and what counts is the ratio within a round.
 #pragma once
 
 #include <functional>

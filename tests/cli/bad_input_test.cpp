@@ -103,7 +103,6 @@ std::vector<BadInput> unreadable_files() {
       as_cost("NoRows", bytes(npy("<f8", "(0, 4)", Values{}))),
       as_cost("NoColumns", bytes(npy("<f8", "(3, 0)", Values{}))),
       as_cost("Folder", [](const fs::path& folder) { fs::create_directory(folder / "bad.npy"); }),
-      as_cost("FileBelowAFile", [](const fs::path&) {}),
       // Must be refused at once, though nobody ever writes to it.
       as_cost("Pipe", [](const fs::path& folder) { ASSERT_EQ(::mkfifo((folder / "bad.npy").c_str(), 0600), 0); }),
       {"Device", solve("--cost /dev/zero --epsilon 0.1"), {"/dev/zero"}},
@@ -119,7 +118,8 @@ std::vector<BadInput> unreadable_files() {
 
 /// Files that are read and hold what cannot be solved.
 std::vector<BadInput> bad_values() {
-  const auto cost = [](const std::string& name, const Values& values, const Shape& shape, const std::string& rest = "") {
+  const auto cost = [](const std::string& name, const Values& values, const Shape& shape,
+                       const std::string& rest = "") {
     return BadInput{name, solve("--cost bad.npy --epsilon 0.1 " + rest), {"bad.npy"}, array(values, shape)};
   };
   const auto points = [](const std::string& name, const Values& values, const Shape& shape,
@@ -181,7 +181,8 @@ BadInput unknown(const std::string& name, const std::string& flag, const std::st
 }
 
 BadInput flag(const std::string& name, const std::string& flag, const std::string& value) {
-  return {name, solve("--cost C.npy " + std::string(flag == "--epsilon" ? "" : "--epsilon 0.1 ") + flag + " " + value),
+  return {name,
+          solve("--cost C.npy " + std::string(flag == "--epsilon" ? "" : "--epsilon 0.1 ") + flag + " " + value),
           {flag}};
 }
 
@@ -313,7 +314,10 @@ std::vector<BadInput> too_large() {
   const Prepare many = array(Values(400000, 0.5), {400000, 1});
   return {
       {"Dense", solve("--points bad.npy --epsilon 0.1"), {"memory", "bytes", "1280", "--kernel online"}, many},
-      {"Mixed", solve("--points bad.npy --epsilon 0.1 --precision mixed"), {"memory", "bytes", "--kernel online"}, many},
+      {"Mixed",
+       solve("--points bad.npy --epsilon 0.1 --precision mixed"),
+       {"memory", "bytes", "--kernel online"},
+       many},
       {"FiftyDigits", solve("--points bad.npy --epsilon 0.1 --precision 50"), {"memory", "bytes"}, many},
   };
 }
@@ -357,7 +361,7 @@ TEST_P(BadInputTest, IsRefusedInOneLine) {
   const auto after = snapshot(folder_.path());
 
   SCOPED_TRACE(::testing::PrintToString(result));
-  EXPECT_EQ(result.status, 2);
+  ASSERT_EQ(result.status, 2);
   EXPECT_EQ(result.out, "");
   EXPECT_TRUE(result.err.starts_with("fedsinkhorn: "));
   EXPECT_TRUE(result.err.ends_with("\n"));

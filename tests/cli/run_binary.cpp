@@ -230,8 +230,7 @@ Array read_npy(const fs::path& path) {
   const std::string bytes = read_bytes(path);
   const auto refuse = [&](const char* reason) { throw std::runtime_error(path.string() + ": " + reason); };
   if (bytes.size() < 10 || bytes.compare(0, 8, std::string("\x93NUMPY\x01\x00", 8)) != 0) refuse("no .npy file");
-  const std::size_t header_size =
-      static_cast<unsigned char>(bytes[8]) + 256U * static_cast<unsigned char>(bytes[9]);
+  const std::size_t header_size = static_cast<unsigned char>(bytes[8]) + 256U * static_cast<unsigned char>(bytes[9]);
   const std::string header = bytes.substr(10, header_size);
   if (header.find("'descr': '<f8'") == std::string::npos) refuse("not float64");
   if (header.find("'fortran_order': False") == std::string::npos) refuse("not in C order");

@@ -1,0 +1,34 @@
+// A child that is talked to line by line.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace fedsinkhorn::bench {
+
+/// Its standard input and output are one end of a socket, the other is held here; its errors go where ours do. Between
+/// questions the child waits in a read and takes no processor time. Used by one thread.
+class ChildProcess {
+ public:
+  /// command: program (a path) and arguments. Throws std::runtime_error when it cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& command);
+  /// Closes the connection, on which the child is expected to end, and waits for it.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  void write_line(const std::string& line);
+  /// Without the newline. Throws std::runtime_error when the child has ended.
+  [[nodiscard]] std::string read_line();
+  [[nodiscard]] std::string ask(const std::string& line);
+
+ private:
+  std::string name_;
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  std::string received_;  // beyond the last line handed out
+};
+
+}  // namespace fedsinkhorn::bench

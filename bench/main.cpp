@@ -1,0 +1,100 @@
+// fedsinkhorn-bench: what the inner loops reach, measured against what the machine allows and what others reach.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/cpu/simd.hpp"
+#include "build_info.hpp"
+#include "core/stopwatch.hpp"
+#include "machine_load.hpp"
+#include "online_memory.hpp"
+#include "sections.hpp"
+
+namespace {
+
+using namespace fedsinkhorn;
+using namespace fedsinkhorn::bench;
+
+struct Section {
+  std::string name;
+  std::string description;
+  void (*measure)(const Settings& settings, Report& report);
+};
+
+const std::vector<Section>& sections() {
+  static const std::vector<Section> list = {
+      {"dense", "one pass over a stored kernel against one read of it", measure_dense},
+      {"small-epsilon", "what a small epsilon costs an iteration", measure_small_epsilon},
+      {"online", "a kernel computed on the fly against the arithmetic it needs", measure_online},
+      {"targets", "many targets against the two matrix products alone", measure_targets},
+      {"peers", "the same iterations in PyTorch and POT", measure_peers},
+  };
+  return list;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Measures the inner loops. Results are verified before they are timed, and what is compared takes turns."};
+  app.name("fedsinkhorn-bench");
+  std::vector<std::string> names;
+  for (const Section& section : sections()) names.push_back(section.name);
+  std::vector<std::string> wanted = names;
+  Settings settings;
+  settings.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  std::filesystem::path json;
+  std::string child;
+  app.add_option("sections", wanted, "What to measure: " + CLI::detail::join(names, ", ") + " (all)")
+      ->check(CLI::IsMember(names));
+  app.add_option("--n", settings.n, "Rows and columns (10000; 5000 for targets)")->check(CLI::PositiveNumber);
+  app.add_option("--repetitions", settings.repetitions, "Rounds (5 to 25)")->check(CLI::PositiveNumber);
+  app.add_option("--threads", settings.threads, "Threads (all cores)")->check(CLI::PositiveNumber);
+  app.add_option("--json", json, "Write all timings to this file");
+  app.add_flag("--quick", settings.quick, "Small and few: a smoke test");
+  app.add_option("--child", child)->group("");  // not for people: see online_memory.hpp
+  CLI11_PARSE(app, argc, argv);
+  if (!child.empty()) {
+    run_online_child(child);
+    return 0;
+  }
+
+  const Timer timer;
+  Report report;
+  fmt::print("fedsinkhorn {}, {}, {}; {} of {} threads, {}\n", build_info::kVersion, build_info::kCompiler,
+             build_info::kBuildType, settings.threads, std::thread::hardware_concurrency(), cpu::simd("auto").name);
+  for (const Section& section : sections()) {
+    if (std::find(wanted.begin(), wanted.end(), section.name) == wanted.end()) continue;
+    report.begin_section(section.name, section.description);
+    const MachineLoad load;
+    section.measure(settings, report);
+    report.note(load.text());
+  }
+  if (!settings.quick) report.print_goals();
+  fmt::print("\n{:.0f} s in all\n", timer.seconds());
+  if (!json.empty()) {
+    report.write_json(json, {{"version", build_info::kVersion},
+                             {"compiler", build_info::kCompiler},
+                             {"build", build_info::kBuildType},
+                             {"cores", std::thread::hardware_concurrency()},
+                             {"threads", settings.threads},
+                             {"simd", cpu::simd("auto").name},
+                             {"quick", settings.quick}});
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fedsinkhorn-bench: {}\n", error.what());
+    return 1;
+  }
+}

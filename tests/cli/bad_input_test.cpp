@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -200,7 +199,7 @@ std::vector<BadInput> bad_flags() {
       {"NeitherCostNorPoints", solve("--epsilon 0.1"), {"--cost", "--points"}},
       {"BothCostAndPoints", solve("--cost C.npy --points X.npy Y.npy --epsilon 0.1"), {"--cost", "--points"}},
       {"ThreeFilesOfPoints", solve("--points X.npy Y.npy X.npy --epsilon 0.1"), {"--points"}},
-      {"CostWithoutAFile", with_output("solve --epsilon 0.1 --cost"), {"--cost"}},
+      {"CostWithoutAFile", with_output("solve --epsilon 0.1") + " --cost", {"--cost"}},
       {"EmptyCost", solve("--cost '' --epsilon 0.1"), {"--cost"}},
       // An unset variable in a script must not turn into uniform masses, or into results that go nowhere.
       {"EmptyA", solve_cost("--a ''"), {"--a"}},
@@ -208,7 +207,7 @@ std::vector<BadInput> bad_flags() {
       {"EmptyOutput", "solve --cost C.npy --epsilon 0.1 --output ''", {"--output"}},
 
       {"NoEpsilon", solve("--cost C.npy"), {"--epsilon"}},
-      {"EpsilonWithoutAValue", with_output("solve --cost C.npy --epsilon"), {"--epsilon"}},
+      {"EpsilonWithoutAValue", with_output("solve --cost C.npy") + " --epsilon", {"--epsilon"}},
       flag("EpsilonZero", "--epsilon", "0"),
       flag("EpsilonNegative", "--epsilon", "-0.1"),
       flag("EpsilonNan", "--epsilon", "nan"),
@@ -391,7 +390,7 @@ class BadInputFolderTest : public ::testing::Test {
 TEST_F(BadInputFolderTest, TheGoodFilesAreSolved) {
   for (const char* input : {"--cost C.npy", "--points X.npy Y.npy", "--points X.npy Y.npy --metric cosine"}) {
     const std::string command =
-        std::string("solve ") + input + " --a a.npy --b b.npy --epsilon 0.1 --quiet --output new/results";
+        std::string("solve ") + input + " --a a.npy --b b.npy --epsilon 1 --quiet --output new/results";
     const RunResult result = run_binary(words_of(command), {.folder = folder_.path()});
     EXPECT_EQ(result.status, 0) << command << '\n' << result;
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>

@@ -1,0 +1,49 @@
+#include "io/summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace fedsinkhorn {
+namespace {
+
+TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
+  Result result;
+  result.status = Status::iteration_limit;
+  result.iterations = 12;
+  result.rows = 3;
+  result.columns = 4;
+  result.error = {0.1 + 0.2, 1e-300};
+  result.cost.linear = 1.0 / 3;
+  result.clients = {{0, 0, 3, 0.25, 0, 0, 0}};
+  const auto json = nlohmann::json::parse(summary_json(result, Options{}, 1e-17));
+  EXPECT_EQ(json.at("status"), "iteration_limit");
+  EXPECT_EQ(json.at("error").at("norm"), "l1");
+  EXPECT_EQ(json.at("error").at("a").get<double>(), 0.1 + 0.2);
+  EXPECT_EQ(json.at("error").at("b").get<double>(), 1e-300);
+  EXPECT_EQ(json.at("cost").at("linear").get<double>(), 1.0 / 3);
+  EXPECT_EQ(json.at("epsilon").get<double>(), 1e-17);
+  EXPECT_EQ(json.at("clients").at(0).at("rows"), nlohmann::json({0, 3}));
+  for (const char* field : {"iterations", "exchanges", "rows", "columns", "targets", "topology", "method", "passes",
+                            "precision", "backend", "solve_seconds", "wall_seconds", "version", "simd"}) {
+    EXPECT_TRUE(json.contains(field)) << field;
+  }
+  EXPECT_FALSE(json.contains("per_target"));
+}
+
+TEST(Summary, SeveralTargetsAreListed) {
+  Result result;
+  result.targets = 2;
+  result.per_target = {{Status::converged, 5, {}, {}}, {Status::interrupted, 7, {}, {}}};
+  const auto json = nlohmann::json::parse(summary_json(result, Options{}, 1));
+  EXPECT_EQ(json.at("per_target").size(), 2U);
+  EXPECT_EQ(json.at("per_target").at(1).at("status"), "interrupted");
+}
+
+TEST(Trace, IsCsvWithAHeader) {
+  const std::vector<TraceRow> rows = {{1, 0.5, 0.25, 1e-17}};
+  EXPECT_EQ(trace_csv(rows), "iteration,seconds,error_a,error_b\n1,0.500000,0.25,1e-17\n");
+}
+
+}  // namespace
+}  // namespace fedsinkhorn

@@ -68,7 +68,7 @@ void add_row(Table& table, const Timing& timing, const Timing& floor, double byt
 
 void measure_dense(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
-  const Instance instance(random_points(n, 2), kEpsilon, settings.threads);
+  const Instance instance(random_points(CloudKind::uniform, n, 2), kEpsilon, settings.threads);
   DenseKernel float64(instance, Precision::float64, settings.threads);
   DenseKernel mixed(instance, Precision::mixed, settings.threads);
   DenseKernel float32(instance, Precision::float32, settings.threads);

@@ -6,8 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "synthetic/generate.hpp"
-
 namespace fedsinkhorn::bench {
 namespace {
 
@@ -24,9 +22,9 @@ void scale_to_total_one(std::vector<double>& masses) {
 
 }  // namespace
 
-Points random_points(std::size_t n, std::size_t dimension, std::size_t targets) {
+Points random_points(CloudKind kind, std::size_t n, std::size_t dimension, std::size_t targets) {
   SyntheticSpec spec;
-  spec.kind = dimension <= 3 ? CloudKind::uniform : CloudKind::embedding;
+  spec.kind = kind;
   spec.rows = n;
   spec.dimension = dimension;
   spec.targets = targets;

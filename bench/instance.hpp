@@ -10,6 +10,7 @@
 #include "fedsinkhorn/problem.hpp"
 #include "kernel/cost_source.hpp"
 #include "kernel/kernel.hpp"
+#include "synthetic/generate.hpp"
 
 namespace fedsinkhorn::bench {
 
@@ -21,9 +22,8 @@ struct Points {
   std::vector<double> b;  ///< m x targets masses
 };
 
-/// Random points and masses, scaled so that the largest cost is 1: uniform in the plane, vectors that look like learned
-/// features beyond.
-[[nodiscard]] Points random_points(std::size_t n, std::size_t dimension, std::size_t targets = 1);
+/// Random points and masses, the same for the same arguments, scaled so that the largest cost is 1.
+[[nodiscard]] Points random_points(CloudKind kind, std::size_t n, std::size_t dimension, std::size_t targets = 1);
 
 /// Points in the unit square and masses by a formula that Python repeats bit by bit (see peers/problem.py).
 [[nodiscard]] Points formula_points(std::size_t n);

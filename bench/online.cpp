@@ -28,7 +28,7 @@ std::unique_ptr<Kernel> make(const Instance& instance, KernelKind kind, Precisio
 
 /// On fewer points, against the stored kernel in two passes.
 void verify(std::size_t dimension, int threads) {
-  const Instance instance(random_points(700, dimension), kEpsilon, threads);
+  const Instance instance(online_points(700, dimension), kEpsilon, threads);
   const auto dense = make(instance, KernelKind::dense, Precision::float64, threads);
   const auto online = make(instance, KernelKind::online, Precision::float64, threads);
   const auto mixed = make(instance, KernelKind::online, Precision::mixed, threads);
@@ -81,7 +81,7 @@ void product_tiles(std::size_t n, std::size_t dimension, int threads) {
 void measure_dimension(std::size_t n, std::size_t dimension, const Settings& settings, Report& report) {
   const int threads = settings.threads;
   verify(dimension, threads);
-  const Instance instance(random_points(n, dimension), kEpsilon, threads);
+  const Instance instance(online_points(n, dimension), kEpsilon, threads);
   const auto float64 = make(instance, KernelKind::online, Precision::float64, threads);
   const auto mixed = make(instance, KernelKind::online, Precision::mixed, threads);
   Iteration iteration64(instance, *float64);

@@ -22,6 +22,10 @@ OnlineMemory online_memory(std::size_t n, std::size_t dimension, int iterations,
   return memory;
 }
 
+Points online_points(std::size_t n, std::size_t dimension) {
+  return random_points(dimension <= 3 ? CloudKind::uniform : CloudKind::embedding, n, dimension);
+}
+
 void run_online_child(const std::string& arguments) {
   std::size_t n = 0;
   std::size_t dimension = 0;
@@ -30,7 +34,7 @@ void run_online_child(const std::string& arguments) {
   if (std::sscanf(arguments.c_str(), "%zu,%zu,%d,%d", &n, &dimension, &iterations, &threads) != 4) {
     throw std::runtime_error("--child " + arguments + ": not n,dimension,iterations,threads");
   }
-  const Instance instance(random_points(n, dimension), 0.05, threads);
+  const Instance instance(online_points(n, dimension), 0.05, threads);
   Options options;
   options.kernel = KernelKind::online;
   options.tolerance = 0;

@@ -4,7 +4,12 @@
 #include <cstddef>
 #include <string>
 
+#include "instance.hpp"
+
 namespace fedsinkhorn::bench {
+
+/// Uniform in the plane, vectors that look like learned features beyond.
+[[nodiscard]] Points online_points(std::size_t n, std::size_t dimension);
 
 struct OnlineMemory {
   double peak_megabytes = 0;  ///< decimal; the whole process, its points included

@@ -68,12 +68,12 @@ void verify(const Instance& instance, DenseKernel& kernel, Products& products) {
 void measure_targets(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(5000);
   const std::size_t targets = settings.quick ? 50 : 500;
-  const Instance instance(random_points(n, 2, targets), kEpsilon, settings.threads);
+  const Instance instance(random_points(CloudKind::uniform, n, 2, targets), kEpsilon, settings.threads);
   DenseKernel kernel(instance, Precision::float64, settings.threads);
   Products products(instance, kernel, settings.threads);
   verify(instance, kernel, products);
 
-  const Instance single_instance(random_points(n, 2), kEpsilon, settings.threads);
+  const Instance single_instance(random_points(CloudKind::uniform, n, 2), kEpsilon, settings.threads);
   Iteration iteration(instance, kernel.kernel());
   Iteration single(single_instance, kernel.kernel());  // same points, so the same kernel
   iteration.fused();

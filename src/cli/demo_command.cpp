@@ -1,6 +1,7 @@
 // fedsinkhorn demo: a small problem from nothing to a picture.
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ std::vector<double> move_points(const Problem& problem, const Result& result, co
 }
 
 int run_demo(const DemoArguments& arguments) {
-  OutputFolder folder(arguments.output);
+  constexpr std::array files = {"X.npy", "Y.npy", "f.npy", "g.npy", "trace.csv", "transport.svg", "summary.json"};
+  OutputFolder folder(arguments.output, files);
   const DemoClouds clouds = demo_clouds(arguments.points);
   const std::size_t n = clouds.source.size() / 2;
   const std::size_t m = clouds.target.size() / 2;
@@ -47,7 +49,6 @@ int run_demo(const DemoArguments& arguments) {
   Options options;
   options.threads = arguments.threads;
 
-  fmt::print("A smile of {} points is moved onto a star of {}, at the least total squared distance.\n\n", n, m);
   const Result result = solve(problem, options);
   const std::vector<double> moved = move_points(problem, result, clouds.target);
 
@@ -75,6 +76,7 @@ int run_demo(const DemoArguments& arguments) {
   write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
   folder.keep();
 
+  fmt::print("A smile of {} points was moved onto a star of {}, at the least total squared distance.\n\n", n, m);
   const std::string place = std::filesystem::absolute(arguments.output).lexically_normal().string();
   fmt::print("{}\nThe picture: {}/transport.svg (open it in a browser)\n",
              summary_table(result, options, problem.epsilon, place), place);

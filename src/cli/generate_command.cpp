@@ -33,13 +33,13 @@ enum class Written { points, cost, both };
 
 template <>
 struct Names<Marginals> {
-  static constexpr std::array list = {std::pair{Marginals::uniform, "uniform"}, std::pair{Marginals::random, "random"},
-                                      std::pair{Marginals::decades, "decades"}};
+  static constexpr std::array kList = {std::pair{Marginals::uniform, "uniform"}, std::pair{Marginals::random, "random"},
+                                       std::pair{Marginals::decades, "decades"}};
 };
 template <>
 struct Names<Written> {
-  static constexpr std::array list = {std::pair{Written::points, "points"}, std::pair{Written::cost, "cost"},
-                                      std::pair{Written::both, "both"}};
+  static constexpr std::array kList = {std::pair{Written::points, "points"}, std::pair{Written::cost, "cost"},
+                                       std::pair{Written::both, "both"}};
 };
 
 namespace {
@@ -80,7 +80,7 @@ SyntheticSpec spec_from(const Arguments& arguments, Written written) {
   spec.dimension = parse_count("--dimension", arguments.dimension);
   spec.targets = parse_count("--targets", arguments.targets);
   spec.kind = parse_choice<CloudKind>("--kind", arguments.kind);
-  Marginals marginals = parse_choice<Marginals>("--marginals", arguments.marginals);
+  auto marginals = parse_choice<Marginals>("--marginals", arguments.marginals);
   if (arguments.decades_given) {
     if (arguments.marginals_given && marginals != Marginals::decades) {
       throw InputError("--decades", "has no meaning with --marginals " + arguments.marginals,
@@ -203,7 +203,7 @@ class FileSet {
 
 /// As a POSIX shell must see it.
 std::string shell_quoted(const fs::path& path) {
-  const std::string text = path.string();
+  std::string text = path.string();
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_./+-=,:@%").find(c) != std::string_view::npos;
@@ -335,7 +335,11 @@ void add_generate_command(CLI::App& app) {
                    "Fraction of forbidden pairs (cost +inf), chosen so that the problem stays feasible; needs "
                    "--write cost or both")
       ->capture_default_str();
-  command->add_option("--seed", spec.seed, "Same seed, same problem")->capture_default_str();
+  // CLI11 would read "-1" into an unsigned number as a huge one.
+  command->add_option("--seed", spec.seed, "Same seed, same problem")
+      ->check(CLI::Validator(
+          [](const std::string& word) { return word.starts_with('-') ? "is negative; give 0 or more" : ""; }, "", ""))
+      ->capture_default_str();
   command->add_option("--output", arguments->output, "Folder for X.npy, Y.npy, a.npy, b.npy, C.npy")->required();
 
   command->callback([arguments, columns, marginals, decades] {

@@ -23,14 +23,17 @@ int refuse(const std::string& message) {
   return kBadInput;
 }
 
-// A first word that is no subcommand deserves a better answer than "unexpected argument".
-std::string unknown_command(const CLI::App& app, const std::string& word) {
+std::string known_commands(const CLI::App& app) {
   std::string known;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == word) return {};
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  return fmt::format("{}: no such command; there are: {}", word, known);
+  for (const CLI::App* command : app.get_subcommands({})) known += (known.empty() ? "" : ", ") + command->get_name();
+  return "there are: " + known;
+}
+
+// A first word that is no subcommand deserves a better answer than "unexpected argument".
+bool is_command(const CLI::App& app, const std::string& word) {
+  const auto commands = app.get_subcommands({});
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
 int run(int argc, char** argv) {
@@ -45,14 +48,10 @@ int run(int argc, char** argv) {
   add_demo_command(app, status);
   add_info_command(app);
 
-  if (argc > 1 && argv[1][0] != '-') {
-    const std::string message = unknown_command(app, argv[1]);
-    if (!message.empty()) return refuse(message);
+  if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
+    return refuse(std::string(argv[1]) + ": no such command; " + known_commands(app));
   }
-  if (argc == 1) {
-    fmt::print("{}", app.help());
-    return kBadInput;
-  }
+  if (argc == 1) return refuse("no command was given; " + known_commands(app) + " (try 'fedsinkhorn --help')");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,6 +1,8 @@
 // fedsinkhorn solve: files in, potentials and a summary out.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -116,6 +118,7 @@ void take_cost(const Arguments& arguments, Inputs& inputs) {
     throw InputError("solve", arguments.cost.empty() ? "no costs were given" : "both --cost and --points were given",
                      "give either --cost C.npy or --points X.npy [Y.npy]");
   }
+  const Metric metric = choice<Metric>("--metric", arguments.metric);
   InputNames& names = inputs.problem.names;
   if (!arguments.cost.empty()) {
     inputs.files.push_back(NpyFile::open(arguments.cost));
@@ -131,7 +134,7 @@ void take_cost(const Arguments& arguments, Inputs& inputs) {
   for (const std::string& path : arguments.points) inputs.files.push_back(NpyFile::open(path));
   const AnyMatrix x = inputs.files.front().matrix();
   const AnyMatrix y = inputs.files.back().matrix();
-  inputs.problem.cost = PointClouds{x, y, choice<Metric>("--metric", arguments.metric)};
+  inputs.problem.cost = PointClouds{x, y, metric};
   names.x = display_name(arguments.points.front());
   names.y = display_name(arguments.points.back());
   names.cost = names.x;
@@ -195,6 +198,11 @@ void write_plan(const fs::path& path, const Problem& problem, const Result& resu
   writer.finish();
 }
 
+std::span<const char* const> result_files(bool with_plan) {
+  static constexpr std::array names = {"f.npy", "g.npy", "trace.csv", "summary.json", "plan.npy"};
+  return std::span(names).first(with_plan ? 5 : 4);
+}
+
 // The summary comes last: where it is, the rest is complete.
 void write_results(const OutputFolder& folder, const Arguments& arguments, const Options& options,
                    const Problem& problem, const Result& result) {
@@ -205,6 +213,11 @@ void write_results(const OutputFolder& folder, const Arguments& arguments, const
   write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
 }
 
+// An empty word is mostly a shell variable that was not set; it must not pass for an option left out.
+CLI::Validator not_empty() {
+  return {[](const std::string& word) { return word.empty() ? "is empty; give a name" : ""; }, "", "not empty"};
+}
+
 int solve_files(const Arguments& arguments) {
   if (arguments.plan && arguments.output.empty()) {
     throw InputError("--plan", "has nowhere to go", "add --output DIR");
@@ -212,7 +225,7 @@ int solve_files(const Arguments& arguments) {
   Options options = take_options(arguments);
   const std::unique_ptr<Inputs> inputs = take_inputs(arguments);
   std::optional<OutputFolder> folder;
-  if (!arguments.output.empty()) folder.emplace(arguments.output);
+  if (!arguments.output.empty()) folder.emplace(arguments.output, result_files(arguments.plan));
 
   ProgressLine progress(stderr);
   if (!arguments.quiet) options.on_check = [&](const Progress& now) { progress.update(now); };
@@ -241,15 +254,21 @@ void add_solve_command(CLI::App& app, int& status) {
       "Exit status: 0 converged, 2 bad input (nothing written), 3 stopped without converging,\n"
       "130 interrupted (results so far written).");
 
-  command->add_option("--cost", arguments->cost, "Cost matrix, .npy of n x m; +inf forbids a pair")->group("Problem");
+  command->add_option("--cost", arguments->cost, "Cost matrix, .npy of n x m; +inf forbids a pair")
+      ->check(not_empty())
+      ->group("Problem");
   command->add_option("--points", arguments->points, "Points, .npy of n x d, and of m x d if they differ")
       ->expected(1, 2)
+      ->check(not_empty())
       ->group("Problem");
   command->add_option("--metric", arguments->metric, "Cost between points: " + alternatives<Metric>())
       ->capture_default_str()
       ->group("Problem");
-  command->add_option("--a", arguments->a, "Row masses, .npy of n; default uniform")->group("Problem");
+  command->add_option("--a", arguments->a, "Row masses, .npy of n; default uniform")
+      ->check(not_empty())
+      ->group("Problem");
   command->add_option("--b", arguments->b, "Column masses, .npy of m, or m x N for N targets; default uniform")
+      ->check(not_empty())
       ->group("Problem");
   command->add_option("--epsilon", arguments->epsilon, "Regularisation, absolute, in units of the cost")
       ->required()
@@ -305,6 +324,7 @@ void add_solve_command(CLI::App& app, int& status) {
       ->group("Clients");
 
   command->add_option("--output", arguments->output, "Folder for f.npy, g.npy, trace.csv, summary.json")
+      ->check(not_empty())
       ->group("Output");
   command->add_flag("--plan", arguments->plan, "Also write the plan, plan.npy of n x m (N x n x m for N targets)")
       ->group("Output");

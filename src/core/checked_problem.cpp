@@ -170,6 +170,20 @@ CostScan scan_costs(const MatrixView<T>& cost, int threads, const std::function<
   return {first_bad, forbidden, largest};
 }
 
+// Sums of potentials and costs, and their ratios to epsilon, must be finite.
+void check_range(const Problem& problem, double largest_cost) {
+  constexpr double limit = 1e300;
+  if (largest_cost > limit) {
+    throw InputError(problem.names.cost, fmt::format("costs up to {:g} overflow when they are added", largest_cost),
+                     "scale the costs and epsilon down");
+  }
+  if (largest_cost / problem.epsilon > limit) {
+    throw InputError(problem.names.epsilon,
+                     fmt::format("{:g} is too small beside costs up to {:g}", problem.epsilon, largest_cost),
+                     "their ratio overflows");
+  }
+}
+
 template <class T>
 void check_cost_values(const MatrixView<T>& cost, const Problem& problem, int threads, CheckedProblem& checked) {
   const CostScan scan = scan_costs(cost, threads, std::get<CostMatrix>(problem.cost).rows_done);
@@ -181,6 +195,7 @@ void check_cost_values(const MatrixView<T>& cost, const Problem& problem, int th
   }
   checked.has_forbidden_pairs = scan.has_forbidden;
   checked.largest_cost = scan.largest;
+  check_range(problem, scan.largest);
 }
 
 // Returns the largest squared length.
@@ -286,6 +301,7 @@ CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, in
     };
     checked.largest_cost =
         largest_possible_cost(points->metric, longest(points->x, problem.names.x), longest(points->y, problem.names.y));
+    check_range(problem, checked.largest_cost);
     take_masses(problem, checked);
     return checked;
   }

@@ -18,47 +18,47 @@ struct Names;
 
 template <>
 struct Names<Metric> {
-  static constexpr std::array list = {std::pair{Metric::sqeuclidean, "sqeuclidean"},
-                                      std::pair{Metric::euclidean, "euclidean"}, std::pair{Metric::cosine, "cosine"}};
+  static constexpr std::array kList = {std::pair{Metric::sqeuclidean, "sqeuclidean"},
+                                       std::pair{Metric::euclidean, "euclidean"}, std::pair{Metric::cosine, "cosine"}};
 };
 template <>
 struct Names<Norm> {
-  static constexpr std::array list = {std::pair{Norm::l1, "l1"}, std::pair{Norm::l2, "l2"},
-                                      std::pair{Norm::linf, "linf"}};
+  static constexpr std::array kList = {std::pair{Norm::l1, "l1"}, std::pair{Norm::l2, "l2"},
+                                       std::pair{Norm::linf, "linf"}};
 };
 template <>
 struct Names<Precision> {
-  static constexpr std::array list = {std::pair{Precision::float64, "float64"},
-                                      std::pair{Precision::float32, "float32"}, std::pair{Precision::mixed, "mixed"},
-                                      std::pair{Precision::digits50, "50"}};
+  static constexpr std::array kList = {std::pair{Precision::float64, "float64"},
+                                       std::pair{Precision::float32, "float32"}, std::pair{Precision::mixed, "mixed"},
+                                       std::pair{Precision::digits50, "50"}};
 };
 template <>
 struct Names<Passes> {
-  static constexpr std::array list = {std::pair{Passes::fused, "fused"}, std::pair{Passes::two, "two"}};
+  static constexpr std::array kList = {std::pair{Passes::fused, "fused"}, std::pair{Passes::two, "two"}};
 };
 template <>
 struct Names<KernelKind> {
-  static constexpr std::array list = {std::pair{KernelKind::dense, "dense"}, std::pair{KernelKind::online, "online"}};
+  static constexpr std::array kList = {std::pair{KernelKind::dense, "dense"}, std::pair{KernelKind::online, "online"}};
 };
 template <>
 struct Names<Stabilization> {
-  static constexpr std::array list = {std::pair{Stabilization::absorption, "absorption"},
-                                      std::pair{Stabilization::log, "log"}};
+  static constexpr std::array kList = {std::pair{Stabilization::absorption, "absorption"},
+                                       std::pair{Stabilization::log, "log"}};
 };
 template <>
 struct Names<Feasibility> {
-  static constexpr std::array list = {std::pair{Feasibility::check, "check"}, std::pair{Feasibility::skip, "skip"}};
+  static constexpr std::array kList = {std::pair{Feasibility::check, "check"}, std::pair{Feasibility::skip, "skip"}};
 };
 template <>
 struct Names<Status> {
-  static constexpr std::array list = {
+  static constexpr std::array kList = {
       std::pair{Status::converged, "converged"}, std::pair{Status::iteration_limit, "iteration_limit"},
       std::pair{Status::diverged, "diverged"}, std::pair{Status::interrupted, "interrupted"}};
 };
 
 template <class Choice>
 [[nodiscard]] constexpr std::string_view name_of(Choice choice) {
-  for (const auto& [value, name] : Names<Choice>::list) {
+  for (const auto& [value, name] : Names<Choice>::kList) {
     if (value == choice) return name;
   }
   return "?";
@@ -66,7 +66,7 @@ template <class Choice>
 
 template <class Choice>
 [[nodiscard]] constexpr std::optional<Choice> choice_named(std::string_view wanted) {
-  for (const auto& [value, name] : Names<Choice>::list) {
+  for (const auto& [value, name] : Names<Choice>::kList) {
     if (wanted == name) return value;
   }
   return std::nullopt;
@@ -76,7 +76,7 @@ template <class Choice>
 template <class Choice>
 [[nodiscard]] std::string alternatives() {
   std::string text;
-  const auto& list = Names<Choice>::list;
+  const auto& list = Names<Choice>::kList;
   for (std::size_t k = 0; k < list.size(); ++k) {
     if (k > 0) text += k + 1 == list.size() ? " or " : ", ";
     text += list[k].second;

@@ -18,7 +18,7 @@ void remove_quietly(const std::vector<fs::path>& folders) {
 
 }  // namespace
 
-OutputFolder::OutputFolder(const fs::path& path) : path_(path) {
+OutputFolder::OutputFolder(const fs::path& path, std::span<const char* const> names) : path_(path) {
   const std::string name = "--output " + display_name(path);
   std::error_code error;
   if (path.empty()) throw InputError("--output", "is empty", "name a folder");
@@ -26,7 +26,9 @@ OutputFolder::OutputFolder(const fs::path& path) : path_(path) {
     throw InputError(name, "is not a folder", "name a folder, or a path where one can be made");
   }
   std::vector<fs::path> missing;
-  for (fs::path p = fs::absolute(path, error).lexically_normal(); !p.empty() && !fs::exists(p, error);
+  // "up/../down" where there is no "up" still means "down".
+  if (!fs::exists(path, error)) path_ = fs::absolute(path, error).lexically_normal();
+  for (fs::path p = fs::absolute(path_, error).lexically_normal(); !p.empty() && !fs::exists(p, error);
        p = p.parent_path()) {
     if (p.has_filename()) missing.push_back(p);
     if (p == p.parent_path()) break;
@@ -40,7 +42,7 @@ OutputFolder::OutputFolder(const fs::path& path) : path_(path) {
     }
   }
   try {
-    const AtomicFile probe(file(".probe"));  // never committed
+    for (const char* file_name : names) const AtomicFile never_committed(file(file_name));
   } catch (const InputError& cause) {
     remove_quietly(made_);
     throw InputError(name, "cannot be written to", cause.what());

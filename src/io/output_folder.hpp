@@ -2,16 +2,17 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <vector>
 
 namespace fedsinkhorn {
 
-/// Makes the folder (and missing parents) and proves that files can be written there, so that hours of work are not
-/// lost for want of permission. Unless keep() is called, the folders it made are removed with it.
+/// Makes the folder (and missing parents) and proves that the named files can be written there, so that hours of work
+/// are not lost for want of permission. Unless keep() is called, the folders it made are removed with it.
 class OutputFolder {
  public:
   /// Throws InputError naming the flag and path.
-  explicit OutputFolder(const std::filesystem::path& path);
+  OutputFolder(const std::filesystem::path& path, std::span<const char* const> names);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;

@@ -32,9 +32,9 @@ void subtract_common_mean(std::vector<double>& x, std::vector<double>& y, std::s
   for (const auto* cloud : {&x, &y}) {
     for (std::size_t i = 0; i < cloud->size(); ++i) mean[i % dimension] += (*cloud)[i];
   }
-  const auto points = static_cast<double>((x.size() + y.size()) / dimension);
+  const std::size_t count = (x.size() + y.size()) / dimension;
   for (auto* cloud : {&x, &y}) {
-    for (std::size_t i = 0; i < cloud->size(); ++i) (*cloud)[i] -= mean[i % dimension] / points;
+    for (std::size_t i = 0; i < cloud->size(); ++i) (*cloud)[i] -= mean[i % dimension] / static_cast<double>(count);
   }
 }
 

@@ -26,7 +26,7 @@ class PreciseCost {
     const std::size_t row = problem_.active_rows[i];
     const std::size_t column = problem_.active_columns[j];
     if (const auto* matrix = std::get_if<CostMatrix>(&problem_.input->cost)) {
-      return Number(entry(matrix->matrix, row, column));
+      return {entry(matrix->matrix, row, column)};
     }
     const auto& clouds = std::get<PointClouds>(problem_.input->cost);
     Number distance = 0;

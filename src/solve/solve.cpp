@@ -38,6 +38,7 @@ void check_options(const Options& options) {
     throw InputError("--threads", fmt::format("{} is out of range", options.threads),
                      "give 1 to 4096, or 0 for all cores");
   }
+  (void)cpu::simd(options.simd);
   find_entry(methods(), options.method, "--method");
   find_entry(topologies(), options.topology, "--topology");
   const BackendEntry& backend = find_entry(backends(), options.backend, "--backend");
@@ -55,7 +56,7 @@ std::uint64_t bytes_for(const Problem& problem, const Options& options, std::siz
                         std::size_t targets) {
   if (options.precision == Precision::digits50) return precise_bytes(n, m);
   const int threads = threads_to_use(options);
-  std::uint64_t bytes = targets * (n + m) * sizeof(double) * 10;  // scalings, products, potentials, results
+  std::uint64_t bytes = targets * (n + m) * sizeof(double) * 14;  // scalings, products, potentials, results
   bytes += static_cast<std::uint64_t>(threads) * cpu::kRowBlock * cpu::padded<double>(m) * 3 * sizeof(double);
   if (const auto* points = std::get_if<PointClouds>(&problem.cost)) {
     bytes += 2 * (n + m) * columns_of(points->x) * sizeof(double);

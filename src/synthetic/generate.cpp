@@ -214,7 +214,7 @@ LargestDistance largest_squared_distance(std::span<const double> x, std::span<co
   const TiledPoints tiled(y, dimension, radii_y.order);
 
   const std::size_t n = radii_x.order.size();
-  const double work_per_visit = static_cast<double>(TiledPoints::kTile * dimension);
+  const auto work_per_visit = static_cast<double>(TiledPoints::kTile * dimension);
   double work = 0;
   double best = 0;
   std::array<double, TiledPoints::kTile> distances{};

@@ -22,7 +22,7 @@ enum class CloudKind { uniform, gaussian, clusters, embedding };
 
 template <>
 struct Names<CloudKind> {
-  static constexpr std::array list = {
+  static constexpr std::array kList = {
       std::pair{CloudKind::uniform, "uniform"}, std::pair{CloudKind::gaussian, "gaussian"},
       std::pair{CloudKind::clusters, "clusters"}, std::pair{CloudKind::embedding, "embedding"}};
 };

@@ -101,7 +101,7 @@ TEST_P(EveryVariant, ExponentialsAreAccurateToTheLastPlaces) {
     std::vector<double> out(columns);
     simd_.gibbs64.gibbs_rows(cost.data(), columns, 1, columns, &phi, psi.data(), 1, out.data(), columns);
     for (std::size_t j = 0; j < columns; ++j) {
-      const double exact = exp(Wide(-cost[j])).convert_to<double>();
+      const auto exact = exp(Wide(-cost[j])).convert_to<double>();
       EXPECT_NEAR(out[j] / exact, 1, 4e-16) << -cost[j];
     }
     for (double& x : cost) x /= 8;  // float32 takes exponents up to 88

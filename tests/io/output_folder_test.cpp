@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 #include "fedsinkhorn/error.hpp"
@@ -10,6 +11,8 @@ namespace fedsinkhorn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array kNames = {"result.npy", "summary.json"};
 
 class OutputFolderTest : public ::testing::Test {
  protected:
@@ -23,13 +26,13 @@ class OutputFolderTest : public ::testing::Test {
 
 TEST_F(OutputFolderTest, DisappearsWithItsParentsUnlessKept) {
   {
-    const OutputFolder folder(root_ / "x" / "y" / "z/");
+    const OutputFolder folder(root_ / "x" / "y" / "z/", kNames);
     EXPECT_TRUE(fs::is_directory(root_ / "x" / "y" / "z"));
     EXPECT_TRUE(fs::is_empty(root_ / "x" / "y" / "z"));
   }
   EXPECT_TRUE(fs::is_empty(root_));
   {
-    OutputFolder folder(root_ / "x" / "y");
+    OutputFolder folder(root_ / "x" / "y", kNames);
     folder.keep();
   }
   EXPECT_TRUE(fs::is_directory(root_ / "x" / "y"));
@@ -38,15 +41,20 @@ TEST_F(OutputFolderTest, DisappearsWithItsParentsUnlessKept) {
 TEST_F(OutputFolderTest, LeavesWhatWasThereBefore) {
   fs::create_directory(root_ / "old");
   std::ofstream(root_ / "old" / "notes") << "mine";
-  { const OutputFolder folder(root_ / "old"); }
+  { const OutputFolder folder(root_ / "old", kNames); }
   EXPECT_TRUE(fs::exists(root_ / "old" / "notes"));
+}
+
+TEST_F(OutputFolderTest, RefusesAFolderInTheWayOfAResult) {
+  fs::create_directories(root_ / "taken" / "summary.json");
+  EXPECT_THROW(OutputFolder(root_ / "taken", kNames), InputError);
 }
 
 TEST_F(OutputFolderTest, RefusesAFileAndAPathBelowOne) {
   std::ofstream(root_ / "file") << "x";
-  EXPECT_THROW(OutputFolder(root_ / "file"), InputError);
-  EXPECT_THROW(OutputFolder(root_ / "file" / "below"), InputError);
-  EXPECT_THROW(OutputFolder("/proc/nowhere/below"), InputError);
+  EXPECT_THROW(OutputFolder(root_ / "file", kNames), InputError);
+  EXPECT_THROW(OutputFolder(root_ / "file" / "below", kNames), InputError);
+  EXPECT_THROW(OutputFolder("/proc/nowhere/below", kNames), InputError);
 }
 
 }  // namespace

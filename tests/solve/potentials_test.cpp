@@ -39,8 +39,7 @@ TEST(Potentials, JoinAndSplitKeepMoreDigitsThanADouble) {
   const std::vector<double> mass = {0.25, 0.5, 0};
   split(potential, mass, epsilon, exact_grid(2), base_again, scaling_again);
   for (std::size_t i = 0; i < 2; ++i) {
-    const double difference =
-        (base_again[i] - base[i]) / epsilon + std::log(scaling_again[i]) - std::log(scaling[i]);
+    const double difference = (base_again[i] - base[i]) / epsilon + std::log(scaling_again[i]) - std::log(scaling[i]);
     EXPECT_NEAR(difference, 0, 1e-12);
     EXPECT_NEAR(scaling_again[i], mass[i], 1e-6);
   }

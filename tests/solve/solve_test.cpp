@@ -25,7 +25,8 @@ std::string refusal(const Problem& problem, const Options& options = {}) {
   return "accepted";
 }
 
-// --- degenerate shapes and masses --------------------------------------------------------------------------------------
+// --- degenerate shapes and masses
+// --------------------------------------------------------------------------------------
 
 TEST(Degenerate, OneRowOrOneColumnIsSolvedAtOnce) {
   for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{1, 7}, {7, 1}, {1, 1}}) {
@@ -89,7 +90,8 @@ TEST(Degenerate, AnyTotalMassIsKept) {
   EXPECT_LE(testing::plan_error(testing::whole_plan(problem, result), owned.a, owned.b), 2e-7);
 }
 
-// --- stabilisation -----------------------------------------------------------------------------------------------------
+// --- stabilisation
+// -----------------------------------------------------------------------------------------------------
 
 class TinyEpsilon : public ::testing::TestWithParam<double> {};
 INSTANTIATE_TEST_SUITE_P(Epsilon, TinyEpsilon, ::testing::Values(1e-3, 1e-4, 1e-5, 1e-7));
@@ -147,7 +149,8 @@ TEST(Stabilisation, SmallEpsilonAbsorbsNowAndThenOnly) {
   EXPECT_LE(result.absorptions, 40);
 }
 
-// --- stopping ----------------------------------------------------------------------------------------------------------
+// --- stopping
+// ----------------------------------------------------------------------------------------------------------
 
 TEST(Stopping, BothErrorsHoldInTheChosenNorm) {
   for (const Norm norm : {Norm::l1, Norm::l2, Norm::linf}) {
@@ -214,7 +217,8 @@ TEST(Stopping, AProblemWithoutAPlanDiverges) {
   EXPECT_EQ(result.status, Status::diverged);
 }
 
-// --- several targets ---------------------------------------------------------------------------------------------------
+// --- several targets
+// ---------------------------------------------------------------------------------------------------
 
 TEST(Targets, EachIsSolvedAsIfItWereAlone) {
   for (const double epsilon : {0.1, 1e-3}) {
@@ -282,7 +286,8 @@ TEST(Targets, ThoseTooFarApartAreFinishedAlone) {
   }
 }
 
-// --- precision ---------------------------------------------------------------------------------------------------------
+// --- precision
+// ---------------------------------------------------------------------------------------------------------
 
 TEST(ReducedPrecision, IsCloseAndSaysHowClose) {
   const OwnedProblem owned = testing::random_problem(50, 60, 0.05, 21);
@@ -338,7 +343,8 @@ TEST(Costs, AreThoseOfThePlan) {
   EXPECT_NEAR(result.cost.objective, result.cost.dual, 1e-11);
 }
 
-// --- sameness ----------------------------------------------------------------------------------------------------------
+// --- sameness
+// ----------------------------------------------------------------------------------------------------------
 
 TEST(Reproducible, SameBitsForAnyNumberOfThreads) {
   const OwnedProblem owned = testing::random_problem(301, 257, 0.01, 40);

@@ -3,51 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/pair_set.hpp"
+
 namespace fedsinkhorn {
-
-/// Which pairs (row, column) are allowed, a bit each: about rows * columns / 8 bytes.
-/// Thread safety: different rows share no word, so threads may fill different rows at once.
-class PairSet {
- public:
-  static constexpr std::size_t kWordBits = 64;
-
-  /// No pair is allowed at first.
-  PairSet(std::size_t rows, std::size_t columns)
-      : rows_(rows), columns_(columns), stride_((columns + kWordBits - 1) / kWordBits), words_(rows * stride_) {}
-
-  [[nodiscard]] std::size_t rows() const { return rows_; }
-  [[nodiscard]] std::size_t columns() const { return columns_; }
-
-  /// Precondition of the three: i < rows(), j < columns().
-  void allow(std::size_t i, std::size_t j) { words_[i * stride_ + j / kWordBits] |= bit(j); }
-  void forbid(std::size_t i, std::size_t j) { words_[i * stride_ + j / kWordBits] &= ~bit(j); }
-  [[nodiscard]] bool allowed(std::size_t i, std::size_t j) const {
-    return (words_[i * stride_ + j / kWordBits] & bit(j)) != 0;
-  }
-
-  /// The words of row i: column j is bit j % 64 of word j / 64. The bits past the last column are zero, and whoever
-  /// writes words keeps them so.
-  [[nodiscard]] std::span<const std::uint64_t> row(std::size_t i) const {
-    return {words_.data() + i * stride_, stride_};
-  }
-  [[nodiscard]] std::span<std::uint64_t> row(std::size_t i) { return {words_.data() + i * stride_, stride_}; }
-
-  [[nodiscard]] PairSet transposed() const;
-
- private:
-  static std::uint64_t bit(std::size_t j) { return std::uint64_t{1} << (j % kWordBits); }
-
-  std::size_t rows_;
-  std::size_t columns_;
-  std::size_t stride_;
-  std::vector<std::uint64_t> words_;
-};
 
 /// Why no plan exists, a violation of Hall's condition: some rows carry more mass than all columns they may use
 /// together, or (columns_short) some columns carry more mass than all rows that may use them.

@@ -137,7 +137,10 @@ std::vector<BadInput> bad_values() {
       cost("CostNegativeInfinity", {1, -kInf, 3, 4}, {2, 2}),
       cost("CostForbidsARow", {1, 2, kInf, kInf}, {2, 2}),
       cost("CostForbidsAColumn", {1, kInf, 3, kInf}, {2, 2}),
+      // Too plain to need the check that was skipped.
       cost("CostForbidsARowUnchecked", {1, 2, kInf, kInf}, {2, 2}, "--feasibility skip"),
+      cost("CostForbidsARowUncheckedInLogs", {1, 2, kInf, kInf}, {2, 2}, "--feasibility skip --stabilization log"),
+      cost("CostForbidsARowUncheckedInFiftyDigits", {1, 2, kInf, kInf}, {2, 2}, "--feasibility skip --precision 50"),
       cost("CostForbidsEverything", {kInf, kInf, kInf, kInf}, {2, 2}),
       // Rows 0 and 1 carry 2/3 of the mass, the columns they may use 1/2.
       cost("CostBlocksDoNotMatch", {1, 1, kInf, kInf, 1, 1, kInf, kInf, kInf, kInf, 1, 1}, {3, 4}),

@@ -4,7 +4,7 @@
 FUZZ_SECONDS ?= 600
 TEST_JOBS ?= 2
 PREFIX ?= /usr/local
-# Passed on to each benchmark program, e.g. BENCH_ARGS=--benchmark_filter=gemv
+# E.g. BENCH_ARGS='dense online --json bench.json'; see build/fedsinkhorn-bench --help.
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -22,10 +22,7 @@ test: build ## Build and run the tests
 	ctest --preset release -j $(TEST_JOBS)
 
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
-	@set -e; for program in build/bench-*; do \
-	  if [ -x "$$program" ]; then echo "== $$program"; "$$program" $(BENCH_ARGS); \
-	  else echo "no benchmark is built"; fi; \
-	done
+	build/fedsinkhorn-bench $(BENCH_ARGS)
 
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build --preset asan
@@ -46,6 +43,7 @@ format-check: packages-lint ## Fail if a source is not formatted
 	@$(sources) | xargs -0 clang-format --dry-run -Werror
 
 lint: build/build.ninja packages-lint ## Run clang-tidy over all sources
+	@ninja -C build build.ninja > /dev/null
 	@scripts/lint.sh build
 
 install: build ## Install program, library and headers (PREFIX=/usr/local)

@@ -246,6 +246,30 @@ PairSet allowed_pairs(const MatrixView<T>& cost, const CheckedProblem& checked,
   return pairs;
 }
 
+// Without an allowed pair a scaling does not exist: that is refused even if nothing else is looked at.
+template <class T>
+void check_no_line_is_forbidden(const MatrixView<T>& cost, const Problem& problem, const CheckedProblem& checked) {
+  std::vector<bool> column_allowed(checked.m());
+  const auto refuse = [&](const char* line, std::size_t index) {
+    throw InputError(problem.names.cost,
+                     fmt::format("no plan exists: {} {} has mass but all its pairs are forbidden", line, index),
+                     "allow more pairs or move mass");
+  };
+  for (const std::size_t i : checked.active_rows) {
+    bool row_allowed = false;
+    for (std::size_t j = 0; j < checked.m(); ++j) {
+      if (cost(i, checked.active_columns[j]) <= std::numeric_limits<T>::max()) {
+        row_allowed = true;
+        column_allowed[j] = true;
+      }
+    }
+    if (!row_allowed) refuse("row", i);
+  }
+  for (std::size_t j = 0; j < checked.m(); ++j) {
+    if (!column_allowed[j]) refuse("column", checked.active_columns[j]);
+  }
+}
+
 // A target with zero masses uses fewer columns than are active: those are left out for it.
 void check_feasible(const PairSet& pairs, const Problem& problem, const CheckedProblem& checked) {
   for (std::size_t k = 0; k < checked.targets; ++k) {
@@ -312,6 +336,9 @@ CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, in
   if (checked.rows == 0 || checked.columns == 0) throw InputError(problem.names.cost, "has no entries");
   take_masses(problem, checked);
   std::visit([&](const auto& cost) { check_cost_values(cost, problem, threads, checked); }, matrix);
+  if (checked.has_forbidden_pairs && feasibility == Feasibility::skip) {
+    std::visit([&](const auto& cost) { check_no_line_is_forbidden(cost, problem, checked); }, matrix);
+  }
   if (checked.has_forbidden_pairs && feasibility == Feasibility::check) {
     const auto& done = std::get<CostMatrix>(problem.cost).rows_done;
     check_feasible(std::visit([&](const auto& cost) { return allowed_pairs(cost, checked, done); }, matrix), problem,

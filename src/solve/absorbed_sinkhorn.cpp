@@ -1,14 +1,11 @@
 #include "solve/absorbed_sinkhorn.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/parallel.hpp"
-#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -121,22 +118,12 @@ void AbsorbedSinkhorn::first_round() {
   topology_.row_log_sums(zero, row_sums);
   std::vector<double> log_a(n_);
   for (std::size_t i = 0; i < n_; ++i) {
-    if (!std::isfinite(row_sums[i])) {
-      throw InputError(problem_.input->names.cost,
-                       fmt::format("row {} has mass but all its pairs are forbidden", problem_.active_rows[i]));
-    }
     phi_[i] = -problem_.epsilon * row_sums[i];
     log_a[i] = std::log(problem_.a[i]);
   }
   std::vector<double> column_sums(m_);
   topology_.column_log_sums(phi_, log_a, column_sums);
-  for (std::size_t j = 0; j < m_; ++j) {
-    if (!std::isfinite(column_sums[j])) {
-      throw InputError(problem_.input->names.cost,
-                       fmt::format("column {} has mass but all its pairs are forbidden", problem_.active_columns[j]));
-    }
-    psi_[j] = -problem_.epsilon * column_sums[j];
-  }
+  for (std::size_t j = 0; j < m_; ++j) psi_[j] = -problem_.epsilon * column_sums[j];
 
   // The errors the half-steps met. u = v = 1 defines the first plan up to a factor; the one with the right total mass
   // is looked at.

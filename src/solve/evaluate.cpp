@@ -30,7 +30,8 @@ std::vector<double> middle(std::span<const Outcome> outcomes, std::span<const st
       low = std::min(low, x);
       high = std::max(high, x);
     }
-    base[i] = low <= high ? round_to_grid(low / 2 + high / 2, grid) : 0.0;
+    // Nobody has mass here: -inf keeps the kernel at 0, where any number could make it overflow.
+    base[i] = low <= high ? round_to_grid(low / 2 + high / 2, grid) : -kInfinity;
   }
   return base;
 }

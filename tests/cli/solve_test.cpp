@@ -13,6 +13,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <ostream>
 #include <random>
 #include <sstream>
 #include <string>
@@ -431,6 +432,8 @@ struct Interruption {
   int signal;
   std::string flags;
 };
+
+void PrintTo(const Interruption& interruption, std::ostream* stream) { *stream << interruption.flags; }
 
 class InterruptionTest : public CliTest, public ::testing::WithParamInterface<Interruption> {};
 

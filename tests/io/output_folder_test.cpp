@@ -4,6 +4,7 @@
 
 #include <array>
 #include <fstream>
+#include <string>
 
 #include "fedsinkhorn/error.hpp"
 
@@ -21,7 +22,10 @@ class OutputFolderTest : public ::testing::Test {
     fs::create_directories(root_);
   }
   ~OutputFolderTest() override { fs::remove_all(root_); }
-  const fs::path root_ = fs::path(::testing::TempDir()) / "output_folder_test";
+  // Tests may run side by side: a folder each.
+  const fs::path root_ =
+      fs::path(::testing::TempDir()) /
+      (std::string("output_folder_test_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(OutputFolderTest, DisappearsWithItsParentsUnlessKept) {

@@ -25,6 +25,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) : name_(comm
   // A socket rather than two pipes: writing to a child that has died is an error then, not a signal.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail(errno, name_);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -132,7 +132,8 @@ void measure_dimension(std::size_t n, std::size_t dimension, const Settings& set
 
 void measure_online(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
-  for (const std::size_t dimension : {2, 64}) measure_dimension(n, dimension, settings, report);
+  for (const std::size_t dimension : {std::size_t{2}, std::size_t{64}})
+    measure_dimension(n, dimension, settings, report);
 }
 
 }  // namespace fedsinkhorn::bench

@@ -7,7 +7,7 @@ set -euo pipefail
 
 # package, or package=command when a command of that name from anywhere else will do.
 build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-pthread-dev libcli11-dev nlohmann-json3-dev
-       libfmt-dev libboost-dev libmpfr-dev libgmp-dev libgtest-dev libbenchmark-dev)
+       libfmt-dev libboost-dev libmpfr-dev libgmp-dev libgtest-dev)
 # libomp-dev: omp.h as clang sees it.
 lint=(clang-format=clang-format clang-tidy=clang-tidy libomp-dev)
 fuzz=(clang=clang++ libclang-rt-14-dev)
@@ -61,4 +61,4 @@ echo "install-packages: installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 # env rather than an assignment: sudo drops the environment. --no-remove: never at the cost of another package.
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends --no-remove "${missing[@]}"
+  apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends --no-remove "${missing[@]}"

@@ -39,7 +39,8 @@ std::uint64_t kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m,
   const std::uint64_t stride = stored_as_float ? cpu::padded<float>(m) : cpu::padded<double>(m);
   const auto threads = static_cast<std::uint64_t>(spec.threads);
   const bool many = targets > WorkCut::kFewTargets;
-  const std::uint64_t copies = many ? 1 : WorkCut::fused_chunks(n, m);
+  const std::size_t work = spec.kind == KernelKind::online ? WorkCut::kExponential : 1;
+  const std::uint64_t copies = many ? 1 : WorkCut::fused_chunks(n, m, work);
 
   std::uint64_t bytes = (1 + copies) * targets * stride * vector_element;  // v and the sums
   bytes += threads * cpu::kRowBlock * kStrip * sizeof(double);

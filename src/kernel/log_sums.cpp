@@ -32,9 +32,9 @@ void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffe
   }
 }
 
-// Waking threads costs more than a few thousand exponentials.
 int useful_threads(const LogContext& context) {
-  return WorkCut::fused_chunks(context.cost.rows(), context.cost.columns()) == 1 ? 1 : context.threads;
+  const bool tiny = WorkCut::is_tiny(context.cost.rows(), context.cost.columns(), WorkCut::kExponential);
+  return tiny ? 1 : context.threads;
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
     std::fill(scalings.data() + k * stride + m, scalings.data() + (k + 1) * stride, 0.0);
   }
   // Partial column sums take targets x columns numbers a chunk: with many targets, no more chunks than threads.
-  const std::size_t fine = WorkCut::fused_chunks(n, m);
+  const std::size_t fine = WorkCut::fused_chunks(n, m, WorkCut::kExponential);
   const std::size_t chunks =
       targets <= WorkCut::kFewTargets ? fine : std::min(fine, static_cast<std::size_t>(context.threads));
   std::vector<std::vector<double>> column_parts(chunks);

@@ -29,11 +29,17 @@ inline const cpu::ProductOps<float, float>& product_ops<float, float>(const cpu:
 /// How the work is cut. All of it depends on the shape alone, never on the number of threads, so that neither do the
 /// results.
 struct WorkCut {
-  /// Fewer multiplications than this are done before another thread has woken up, the more so on a busy machine.
-  static constexpr std::size_t kTiny = std::size_t{1} << 17;
+  /// Work, in multiplications, that one thread does alone. It takes about a tenth of a millisecond: less would not pay
+  /// for waking another thread, and on a busy machine, where that may take milliseconds, would cost dearly.
+  static constexpr std::size_t kTiny = std::size_t{1} << 19;
+  /// What computing an entry of K costs beside multiplying with a stored one.
+  static constexpr std::size_t kExponential = 8;
+  static bool is_tiny(std::size_t rows, std::size_t columns, std::size_t work_per_entry) {
+    return rows * columns * work_per_entry < kTiny;
+  }
   /// Partial sums of r in a fused pass. More would balance better but cost memory traffic.
-  static std::size_t fused_chunks(std::size_t rows, std::size_t columns) {
-    if (rows * columns < kTiny) return 1;
+  static std::size_t fused_chunks(std::size_t rows, std::size_t columns, std::size_t work_per_entry) {
+    if (is_tiny(rows, columns, work_per_entry)) return 1;
     return std::clamp<std::size_t>(rows / 32, 1, 32);
   }
   /// Rows whose products with several targets are formed together: about 16 MB of K, which a shared cache holds.
@@ -50,6 +56,7 @@ struct WorkCut {
 template <class Rows, class V>
 class RowKernel final : public Kernel {
   using S = typename Rows::Stored;
+  static constexpr std::size_t kWorkPerEntry = std::is_same_v<Rows, StoredRows<S>> ? 1 : WorkCut::kExponential;
 
  public:
   RowKernel(const CostSource& cost, const cpu::Simd& simd, double epsilon, int threads)
@@ -110,7 +117,7 @@ class RowKernel final : public Kernel {
  private:
   [[nodiscard]] std::size_t stride() const { return rows_.stride(); }
   [[nodiscard]] int useful_threads(std::size_t targets) const {
-    return targets * rows_.rows() * rows_.columns() < WorkCut::kTiny ? 1 : threads_;
+    return WorkCut::is_tiny(rows_.rows(), rows_.columns(), targets * kWorkPerEntry) ? 1 : threads_;
   }
 
   // v as V, rows padded with zeros.
@@ -141,7 +148,7 @@ class RowKernel final : public Kernel {
     load(targets, v);
     const std::size_t n = rows_.rows();
     const std::size_t m = rows_.columns();
-    const std::size_t chunks = WorkCut::fused_chunks(n, m);
+    const std::size_t chunks = WorkCut::fused_chunks(n, m, kWorkPerEntry);
     reserve_sums(targets, chunks);
     parallel_chunks(threads_, chunks, [&](std::size_t chunk, std::size_t thread) {
       V* sums = sums_.data() + chunk * targets * stride();

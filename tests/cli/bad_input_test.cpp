@@ -238,7 +238,7 @@ std::vector<BadInput> bad_flags() {
       flag("BackendNotInThisBuild", "--backend", "cuda"),
       // Checked even where the choice has no effect: it is a mistake all the same.
       flag("MetricWithACost", "--metric", "nonsense"),
-      flag("SimdWithFiftyDigits", "--precision 50 --simd", "nonsense"),
+      {"SimdWithFiftyDigits", solve_cost("--precision 50 --simd nonsense"), {"--simd"}},
 
       unknown("UnknownMetric", "--metric", "sqeuclidean"),
       unknown("UnknownNorm", "--norm", "linf"),

@@ -709,36 +709,52 @@ TEST_F(SolveTest, SeveralTargetsAreSolvedAtOnce) {
   EXPECT_EQ(json["iterations"], iterations);
 }
 
-// A column without mass in one target has mass in the other, whose potentials, at an epsilon this small, are so far off
-// that its kernel entries overflow: 0 * inf must not get into the sums.
+// A column without mass in one target has mass in the other. Target 1 drifts so far from target 0 that it is solved
+// alone, where nothing holds the potential of that column: its kernel entries overflow, and 0 * inf must not get into
+// the sums. Both were found by random search; what went wrong was the costs in one, error_b in the other.
 TEST_F(SolveTest, AZeroMassInOneOfSeveralTargets) {
   constexpr std::size_t rows = 3;
   constexpr std::size_t columns = 5;
-  const Values a = {0.02, 0.61, 0.37};
-  const std::vector<Values> targets = {{0.05, 0.19, 0.06, 0.27, 0.43}, {0, 0.28, 0, 0.45, 0.27}};
-  Values b(columns * 2);
-  for (std::size_t j = 0; j < columns * 2; ++j) b[j] = targets[j % 2][j / 2];
-  write_npy(folder() / "C.npy",
-            Values{140e3, 227e3, 311e3, 189e3, 333e3, 184e3, 3500, 54e3, 10e3, 12e3, 58e3, 374e3, 227e3, 287e3, 325e3},
-            Shape{rows, columns});
-  write_npy(folder() / "a.npy", a, Shape{rows});
-  write_npy(folder() / "b.npy", b, Shape{columns, 2});
-  for (const char* how : {"--kernel dense", "--kernel online", "--passes two", "--precision mixed"}) {
-    SCOPED_TRACE(how);
-    expect_status(std::string("solve --cost C.npy --a a.npy --b b.npy --epsilon 6 --tolerance 0 --max-iterations 3000 "
-                              "--output r --plan --quiet ") +
-                      how,
-                  3);
-    const Json json = summary("r");
-    expect_no_null(json);
-    const Array plans = array("r/plan.npy");
-    ASSERT_EQ(plans.shape, (Shape{2, rows, columns}));
-    for (std::size_t k = 0; k < 2; ++k) {
-      const double* plan = plans.values.data() + k * rows * columns;
-      const double error = sum_of_differences(row_sums(plan, rows, columns), a);
-      const Json& said = json["per_target"][k]["error"]["a"];
-      ASSERT_TRUE(said.is_number());
-      EXPECT_NEAR(said.get<double>(), error, std::string(how) == "--precision mixed" ? 1e-5 : 1e-9) << "target " << k;
+  struct Case {
+    Values cost;
+    Values a;
+    Values b;  // column by column
+    std::string epsilon;
+  };
+  const std::vector<Case> cases = {
+      {{140e3, 227e3, 311e3, 189e3, 333e3, 184e3, 3500, 54e3, 10e3, 12e3, 58e3, 374e3, 227e3, 287e3, 325e3},
+       {0.02, 0.61, 0.37},
+       {0.05, 0, 0.19, 0.28, 0.06, 0, 0.27, 0.45, 0.43, 0.27},
+       "6"},
+      {{338, 324, 763, 523, 205, 902, 278, 818, 1000, 756, 748, 0, 287, 1, 250},
+       {0.7, 1e-12, 0.3},
+       {0.25, 1e-12, 0.15, 1e-12, 0.2, 0.16, 0.3, 0.84, 0.1, 0},
+       "0.035"}};
+  for (const Case& problem : cases) {
+    write_npy(folder() / "C.npy", problem.cost, Shape{rows, columns});
+    write_npy(folder() / "a.npy", problem.a, Shape{rows});
+    write_npy(folder() / "b.npy", problem.b, Shape{columns, 2});
+    for (const char* how : {"--kernel dense", "--kernel online", "--passes two", "--precision mixed"}) {
+      for (const char* budget : {"50", "300", "3000"}) {
+        const std::string command = std::string("solve --cost C.npy --a a.npy --b b.npy --tolerance 0 --output r ") +
+                                    "--plan --quiet --epsilon " + problem.epsilon + " --max-iterations " + budget +
+                                    " " + how;
+        SCOPED_TRACE(command);
+        expect_status(command, 3);
+        const Json json = summary("r");
+        expect_no_null(json);
+        // What is claimed about the unfinished plans is true of them.
+        const Array plans = array("r/plan.npy");
+        ASSERT_EQ(plans.shape, (Shape{2, rows, columns}));
+        for (std::size_t k = 0; k < 2; ++k) {
+          const double error =
+              sum_of_differences(row_sums(plans.values.data() + k * rows * columns, rows, columns), problem.a);
+          const Json& claimed = json["per_target"][k]["error"]["a"];
+          ASSERT_TRUE(claimed.is_number());
+          EXPECT_NEAR(claimed.get<double>(), error, std::string(how) == "--precision mixed" ? 1e-5 : 1e-9)
+              << "target " << k;
+        }
+      }
     }
   }
 }
@@ -783,7 +799,7 @@ TEST_F(SolveTest, OutputMayBeAnyWayToSpellAFolder) {
   fs::create_directory_symlink("real", folder() / "link");
   for (const char* output : {"with/slash/", "./dot/./ted", "up/../down", "link", "'two words'", "."}) {
     expect_status(std::string("solve --cost C.npy --epsilon 1 --quiet --output ") + output, 0);
-    EXPECT_TRUE(fs::exists(folder() / words_of(output)[0] / "summary.json")) << output;
+    EXPECT_TRUE(fs::exists((folder() / words_of(output)[0]).lexically_normal() / "summary.json")) << output;
   }
   EXPECT_TRUE(fs::is_symlink(folder() / "link"));
   EXPECT_EQ(listing(folder() / "real"), kResultFiles);

@@ -89,7 +89,7 @@ TEST_P(EveryKernel, MatchesSumsByHand) {
 
 // Up to three targets; beyond, products are formed by OpenBLAS, which makes no such promise.
 TEST(Threads, AnyNumberGivesTheSameBits) {
-  const OwnedProblem owned = testing::random_problem(333, 211, 0.1, 2);
+  const OwnedProblem owned = testing::random_problem(901, 611, 0.1, 2);
   const Problem problem = owned.view();
   const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
   const auto& simd = cpu::simd("auto");

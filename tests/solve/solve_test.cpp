@@ -347,7 +347,7 @@ TEST(Costs, AreThoseOfThePlan) {
 // ----------------------------------------------------------------------------------------------------------
 
 TEST(Reproducible, SameBitsForAnyNumberOfThreads) {
-  const OwnedProblem owned = testing::random_problem(301, 257, 0.01, 40);
+  const OwnedProblem owned = testing::random_problem(801, 757, 0.05, 40);
   for (const Passes passes : {Passes::fused, Passes::two}) {
     Options options;
     options.passes = passes;

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -61,9 +63,7 @@ int run(int argc, char** argv) {
   return status;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int guarded_run(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const fedsinkhorn::InputError& error) {
@@ -74,4 +74,13 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "fedsinkhorn: internal error: {}\n", error.what());
     return fedsinkhorn::kInternalError;
   }
+}
+
+}  // namespace
+
+// Ends without the exit handlers of libraries: with too little memory, those of OpenBLAS wait for its threads for ever.
+int main(int argc, char** argv) {
+  const int status = guarded_run(argc, argv);
+  std::fflush(nullptr);
+  std::_Exit(status);
 }

@@ -42,6 +42,7 @@ struct Arguments {
   std::string feasibility = "check";
   std::string transport = "threads";
   std::int64_t clients = 1;
+  double timeout = 60;
   Options options;
   std::string output;
   bool plan = false;
@@ -63,8 +64,8 @@ class StopOnSignal {
     struct sigaction action {};
     action.sa_handler = request_stop;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &old_interrupt_);
-    sigaction(SIGTERM, &action, &old_terminate_);
+    install(SIGINT, action, old_interrupt_);
+    install(SIGTERM, action, old_terminate_);
   }
   ~StopOnSignal() {
     sigaction(SIGINT, &old_interrupt_, nullptr);
@@ -74,6 +75,12 @@ class StopOnSignal {
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 
  private:
+  // A signal that was ignored from the start (nohup, a background job) stays ignored.
+  static void install(int signal, const struct sigaction& action, struct sigaction& old) {
+    sigaction(signal, &action, &old);
+    if (old.sa_handler == SIG_IGN) sigaction(signal, &old, nullptr);
+  }
+
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
 };
@@ -98,6 +105,9 @@ Options take_options(const Arguments& arguments) {
   if (arguments.clients != 1) {
     throw InputError("--clients", fmt::format("{} clients were asked for", arguments.clients),
                      "this version solves on one client");
+  }
+  if (!(arguments.timeout > 0)) {
+    throw InputError("--timeout", fmt::format("{} is no time to wait", arguments.timeout), "give seconds above 0");
   }
   if (arguments.transport != "threads") {
     throw InputError("--transport", "unknown name '" + arguments.transport + "'", "this build knows: threads");
@@ -208,7 +218,11 @@ void write_results(const OutputFolder& folder, const Arguments& arguments, const
                    const Problem& problem, const Result& result) {
   write_potential(folder.file("f.npy"), result.f, result.targets);
   write_potential(folder.file("g.npy"), result.g, result.targets);
-  if (arguments.plan) write_plan(folder.file("plan.npy"), problem, result, options.threads);
+  if (arguments.plan) {
+    write_plan(folder.file("plan.npy"), problem, result, options.threads);
+  } else {
+    fs::remove(folder.file("plan.npy"));  // one of an earlier run would not belong to these potentials
+  }
   write_file_atomically(folder.file("trace.csv"), trace_csv(result.trace));
   write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
 }
@@ -230,11 +244,8 @@ int solve_files(const Arguments& arguments) {
   ProgressLine progress(stderr);
   if (!arguments.quiet) options.on_check = [&](const Progress& now) { progress.update(now); };
   options.interrupt = &stop_requested;
-  Result result;
-  {
-    const StopOnSignal stop_on_signal;
-    result = solve(inputs->problem, options);
-  }
+  const StopOnSignal stop_on_signal;  // while results are written, too
+  const Result result = solve(inputs->problem, options);
   progress.clear();
   if (folder) {
     write_results(*folder, arguments, options, inputs->problem, result);
@@ -320,6 +331,10 @@ void add_solve_command(CLI::App& app, int& status) {
       ->capture_default_str()
       ->group("Clients");
   command->add_option("--transport", arguments->transport, "How clients talk: threads")
+      ->capture_default_str()
+      ->group("Clients");
+
+  command->add_option("--timeout", arguments->timeout, "Seconds to wait for another client; none to wait for here")
       ->capture_default_str()
       ->group("Clients");
 

@@ -167,7 +167,7 @@ Result solve_precisely(const CheckedProblem& problem, const Options& options) {
     outcomes.push_back(std::move(precise.outcome));
   }
   Result result = assemble(problem, options, outcomes, evaluations);
-  result.trace = std::move(monitor.trace());
+  result.trace = monitor.take_trace();
   result.solve_seconds = monitor.iterating().seconds();
   result.clients = {{0, 0, problem.rows, result.solve_seconds, 0, 0, 0}};
   result.kernel_bytes = precise_bytes(problem.n(), problem.m());
@@ -198,7 +198,7 @@ Result solve_fast(const CheckedProblem& problem, const Options& options) {
     alone = sinkhorn.targets_solved_alone();
   }
   Result result = assemble(problem, options, outcomes, evaluate(problem, *topology, options.norm, outcomes));
-  result.trace = std::move(monitor.trace());
+  result.trace = monitor.take_trace();
   result.clients = topology->reports();
   result.solve_seconds = monitor.iterating().seconds();
   result.absorptions = absorptions;

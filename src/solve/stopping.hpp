@@ -35,13 +35,21 @@ class Monitor {
   void record(std::int64_t iteration, double error_a, double error_b, std::size_t targets_left);
 
   [[nodiscard]] Stopwatch& iterating() { return iterating_; }
-  [[nodiscard]] std::vector<TraceRow>& trace() { return trace_; }
+  /// One row a check, except that of very many every second, fourth, ... is kept, and always the last: a run of days
+  /// must not fill the memory with its diary.
+  [[nodiscard]] std::vector<TraceRow> take_trace();
 
  private:
+  static constexpr std::size_t kMostTraceRows = std::size_t{1} << 20;
+  void thin_out_trace();
+
   const Options& options_;
   Timer since_start_;
   Stopwatch iterating_;
   std::vector<TraceRow> trace_;
+  TraceRow last_row_;
+  std::uint64_t rows_seen_ = 0;
+  std::uint64_t trace_stride_ = 1;
 };
 
 }  // namespace fedsinkhorn

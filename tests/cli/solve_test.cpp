@@ -528,8 +528,8 @@ class ThreadsTest : public CliTest, public ::testing::WithParamInterface<std::tu
 TEST_P(ThreadsTest, EveryNumberOfThreadsGivesTheSameBytes) {
   const auto [passes, kernel] = GetParam();
   // Odd sizes, large enough for every thread to get several pieces.
-  constexpr std::size_t n = 301;
-  constexpr std::size_t m = 257;
+  constexpr std::size_t n = 901;
+  constexpr std::size_t m = 703;
   write_npy(folder() / "X.npy", random_values(n * 2, 1), Shape{n, 2});
   write_npy(folder() / "Y.npy", random_values(m * 2, 2), Shape{m, 2});
   write_npy(folder() / "a.npy", random_masses(n, 3), Shape{n});

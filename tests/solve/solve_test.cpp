@@ -187,6 +187,21 @@ TEST(Stopping, ChecksComeAsOftenAsAskedFor) {
   for (const TraceRow& row : result.trace) EXPECT_EQ(row.iteration % 10, 0);
 }
 
+TEST(Stopping, AVeryLongTraceIsThinnedOut) {
+  const OwnedProblem owned = testing::random_problem(1, 1, 1, 9);
+  Options options;
+  options.tolerance = 0;
+  options.max_iterations = 1500001;
+  const Result result = solve(owned.view(), options);
+  EXPECT_LT(result.trace.size(), std::size_t{1} << 20);
+  EXPECT_GT(result.trace.size(), std::size_t{1} << 19);
+  EXPECT_EQ(result.trace.front().iteration, 1);
+  EXPECT_EQ(result.trace.back().iteration, 1500001);
+  for (std::size_t k = 1; k < result.trace.size(); ++k) {
+    ASSERT_GT(result.trace[k].iteration, result.trace[k - 1].iteration);
+  }
+}
+
 TEST(Stopping, AnInterruptEndsTheRunWithWhatThereIs) {
   const OwnedProblem owned = testing::random_problem(10, 10, 0.05, 9);
   std::atomic<bool> stop = false;

@@ -1,14 +1,14 @@
 """POT's ot.sinkhorn. Arguments: n epsilon threads (the threads are set in the environment)."""
+import json
 import sys
 import time
 from contextlib import redirect_stdout
 
-from problem import Problem, say, serve
-
 try:
     import ot
-except ImportError:
-    say({"missing": "python3-pot"})
+    from problem import Problem, serve
+except ImportError as error:
+    print(json.dumps({"missing": error.name}))
     sys.exit()
 
 n, epsilon = int(sys.argv[1]), float(sys.argv[2])

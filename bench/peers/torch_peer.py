@@ -1,14 +1,14 @@
 """Two matrix-vector products an iteration in PyTorch, as the paper's implementation does it.
 Arguments: n epsilon threads."""
+import json
 import sys
 import time
 
-from problem import Problem, say, serve
-
 try:
     import torch
-except ImportError:
-    say({"missing": "python3-torch"})
+    from problem import Problem, serve
+except ImportError as error:
+    print(json.dumps({"missing": error.name}))
     sys.exit()
 
 n, epsilon, threads = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])

@@ -1,4 +1,5 @@
-// How to solve it. The defaults are meant to be right; every field has a flag of the same name in `fedsinkhorn solve`.
+// How to solve it. The defaults are meant to be right; every field but the last two has a flag of that name in
+// `fedsinkhorn solve`.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace fedsinkhorn {
 enum class Precision { float64, float32, mixed, digits50 };
 
 /// fused: one read of the kernel an iteration. two: two products, each output element summed by one thread in a fixed
-/// order. Both give the same bits for every number of threads.
+/// order. Both give the same bits for every number of threads (fused: up to three targets).
 enum class Passes { fused, two };
 
 /// dense: exp((phi + psi - C) / epsilon) is stored. online: it is computed anew whenever it is needed.
@@ -58,9 +59,10 @@ struct Options {
   int threads = 0;            ///< 0: as many as this machine has cores
   std::string simd = "auto";  ///< instruction set: auto, avx512, avx2, sse4, baseline
 
-  /// Set to true (by a signal handler, another thread) to stop after the current iteration.
+  /// Set to true (by a signal handler, another thread) to stop after the current iteration. Not looked at while the
+  /// input is checked, the kernel built or the result evaluated.
   const std::atomic<bool>* interrupt = nullptr;
-  /// Called from the solving thread after each check.
+  /// Called from the solving thread after each check. Must not throw.
   std::function<void(const Progress&)> on_check;
 };
 

@@ -70,9 +70,12 @@ struct Result {
   std::vector<double> g_rest;
 
   Norm norm = Norm::l1;
+  /// Totals of b that differ from that of a within Problem::mass_tolerance are scaled to it; the largest |factor - 1|.
+  /// Errors refer to the scaled b.
+  double mass_rescaled = 0;
   MarginalErrors error;  ///< of the plan defined by f, g and the kernel at the chosen precision; worst target
   Costs cost;            ///< summed over the targets
-  std::vector<TargetResult> per_target;
+  std::vector<TargetResult> per_target;  ///< always filled, one entry a target
   std::vector<TraceRow> trace;
   std::vector<ClientReport> clients;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -13,7 +14,8 @@ namespace fedsinkhorn {
 
 /// Solves the problem. Throws InputError for data that cannot be solved as given (naming the culprit) and for a
 /// problem that does not fit into memory; anything else, non-convergence included, is in Result::status.
-/// Safe to call from several threads at once.
+/// Safe to call from several threads at once. With more than three targets OpenBLAS is set to one thread, for the whole
+/// process: the work is divided here.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options = {});
 
 /// Bytes solve() would hold at its peak for this problem, inputs not counted.
@@ -25,13 +27,15 @@ class Plan {
  public:
   /// threads as in Options: 0 means all cores.
   Plan(const Problem& problem, const Result& result, int threads = 0);
+  Plan(const Problem&, Result&&, int = 0) = delete;  // it would refer to a result that is gone
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  /// Writes rows [first, first + count) for one target into out, row-major, count x columns.
+  /// Writes rows [first, first + count) for one target into out, row-major, count x columns. Throws InputError if there
+  /// are no such rows or out is too small. May be called from several threads.
   void rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const;
 
  private:

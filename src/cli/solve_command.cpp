@@ -208,14 +208,28 @@ void write_plan(const fs::path& path, const Problem& problem, const Result& resu
   writer.finish();
 }
 
-std::span<const char* const> result_files(bool with_plan) {
-  static constexpr std::array names = {"f.npy", "g.npy", "trace.csv", "summary.json", "plan.npy"};
-  return std::span(names).first(with_plan ? 5 : 4);
+constexpr std::array kResultFiles = {"f.npy", "g.npy", "trace.csv", "summary.json", "plan.npy"};
+
+// A cost that lies where results go would be replaced, or removed, while it is still being read.
+void check_no_input_is_overwritten(const Arguments& arguments) {
+  std::vector<std::string> inputs = arguments.points;
+  for (const std::string* input : {&arguments.cost, &arguments.a, &arguments.b}) {
+    if (!input->empty()) inputs.push_back(*input);
+  }
+  for (const std::string& input : inputs) {
+    for (const char* name : kResultFiles) {
+      std::error_code no_such_file;
+      if (fs::equivalent(input, fs::path(arguments.output) / name, no_such_file)) {
+        throw InputError("--output " + arguments.output, "would overwrite the input " + input, "name another folder");
+      }
+    }
+  }
 }
 
 // The summary comes last: where it is, the rest is complete.
 void write_results(const OutputFolder& folder, const Arguments& arguments, const Options& options,
                    const Problem& problem, const Result& result) {
+  fs::remove(folder.file("summary.json"));
   write_potential(folder.file("f.npy"), result.f, result.targets);
   write_potential(folder.file("g.npy"), result.g, result.targets);
   if (arguments.plan) {
@@ -239,7 +253,10 @@ int solve_files(const Arguments& arguments) {
   Options options = take_options(arguments);
   const std::unique_ptr<Inputs> inputs = take_inputs(arguments);
   std::optional<OutputFolder> folder;
-  if (!arguments.output.empty()) folder.emplace(arguments.output, result_files(arguments.plan));
+  if (!arguments.output.empty()) {
+    check_no_input_is_overwritten(arguments);
+    folder.emplace(arguments.output, kResultFiles);
+  }
 
   ProgressLine progress(stderr);
   if (!arguments.quiet) options.on_check = [&](const Progress& now) { progress.update(now); };

@@ -106,6 +106,7 @@ void take_masses(const Problem& problem, CheckedProblem& checked) {
     }
     // Totals that differ in the last digits would leave an error no iteration can remove.
     const double scale = checked.mass / sum;
+    checked.mass_rescaled = std::max(checked.mass_rescaled, std::abs(scale - 1));
     for (std::size_t j = 0; j < checked.m(); ++j) {
       checked.b[k * checked.m() + j] = masses.b[checked.active_columns[j] * masses.targets + k] * scale;
     }
@@ -213,7 +214,7 @@ double check_coordinates(const MatrixView<T>& points, const std::string& name, M
     }
     if (std::isinf(norm)) throw InputError(name, fmt::format("point {} is too far out for float64", i));
     if (metric == Metric::cosine && !(norm > 0)) {
-      throw InputError(name, fmt::format("point {} is zero", i), "the cosine metric needs a direction");
+      throw InputError(name, fmt::format("point {} has no length", i), "the cosine metric needs a direction");
     }
     longest = std::max(longest, norm);
   }
@@ -246,27 +247,30 @@ PairSet allowed_pairs(const MatrixView<T>& cost, const CheckedProblem& checked,
   return pairs;
 }
 
-// Without an allowed pair a scaling does not exist: that is refused even if nothing else is looked at.
+// Without an allowed pair that has mass a scaling does not exist: that is refused even if nothing else is looked at.
 template <class T>
 void check_no_line_is_forbidden(const MatrixView<T>& cost, const Problem& problem, const CheckedProblem& checked) {
-  std::vector<bool> column_allowed(checked.m());
   const auto refuse = [&](const char* line, std::size_t index) {
     throw InputError(problem.names.cost,
                      fmt::format("no plan exists: {} {} has mass but all its pairs are forbidden", line, index),
                      "allow more pairs or move mass");
   };
-  for (const std::size_t i : checked.active_rows) {
-    bool row_allowed = false;
-    for (std::size_t j = 0; j < checked.m(); ++j) {
-      if (cost(i, checked.active_columns[j]) <= std::numeric_limits<T>::max()) {
-        row_allowed = true;
-        column_allowed[j] = true;
+  for (std::size_t k = 0; k < checked.targets; ++k) {
+    const double* b = checked.target(k);
+    std::vector<bool> column_allowed(checked.m());
+    for (const std::size_t i : checked.active_rows) {
+      bool row_allowed = false;
+      for (std::size_t j = 0; j < checked.m(); ++j) {
+        if (b[j] > 0 && cost(i, checked.active_columns[j]) <= std::numeric_limits<T>::max()) {
+          row_allowed = true;
+          column_allowed[j] = true;
+        }
       }
+      if (!row_allowed) refuse("row", i);
     }
-    if (!row_allowed) refuse("row", i);
-  }
-  for (std::size_t j = 0; j < checked.m(); ++j) {
-    if (!column_allowed[j]) refuse("column", checked.active_columns[j]);
+    for (std::size_t j = 0; j < checked.m(); ++j) {
+      if (b[j] > 0 && !column_allowed[j]) refuse("column", checked.active_columns[j]);
+    }
   }
 }
 
@@ -316,6 +320,7 @@ CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, in
     checked.columns = rows_of(points->y);
     if (checked.rows == 0) throw InputError(problem.names.x, "has no points");
     if (checked.columns == 0) throw InputError(problem.names.y, "has no points");
+    if (columns_of(points->x) == 0) throw InputError(problem.names.x, "has points without coordinates");
     if (columns_of(points->x) != columns_of(points->y)) {
       throw InputError(problem.names.y, fmt::format("points have {} coordinates", columns_of(points->y)),
                        fmt::format("those of {} have {}", problem.names.x, columns_of(points->x)));

@@ -21,6 +21,7 @@ struct CheckedProblem {
   std::vector<double> a;                    ///< active rows; all positive
   std::vector<double> b;                    ///< targets x active columns, each target scaled to the total of a
   double mass = 1;                          ///< total of a
+  double mass_rescaled = 0;                 ///< largest |factor - 1| by which a target was scaled
   bool has_forbidden_pairs = false;
   double largest_cost = 0;  ///< of the finite ones, in absolute value; an upper bound when costs come from points
 

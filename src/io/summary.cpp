@@ -30,6 +30,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["error"] = errors(result.norm, result.error);
   json["error_floor"] = result.error_floor;
   json["error_on_exact_costs"] = errors(result.norm, result.exact_error);
+  json["mass_rescaled"] = result.mass_rescaled;
   json["tolerance"] = options.tolerance;
   json["cost"] = costs(result.cost);
   json["epsilon"] = epsilon;

@@ -32,25 +32,28 @@ double safe_scaling(Precision precision) {
   return stored_as_float ? 1e10 : 1e100;
 }
 
-std::uint64_t kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets) {
+double kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets) {
   const bool stored_as_float = spec.precision == Precision::float32 || spec.precision == Precision::mixed;
-  const std::uint64_t element = stored_as_float ? sizeof(float) : sizeof(double);
-  const std::uint64_t vector_element = spec.precision == Precision::float32 ? sizeof(float) : sizeof(double);
-  const std::uint64_t stride = stored_as_float ? cpu::padded<float>(m) : cpu::padded<double>(m);
-  const auto threads = static_cast<std::uint64_t>(spec.threads);
+  const double element = stored_as_float ? sizeof(float) : sizeof(double);
+  const double vector_element = spec.precision == Precision::float32 ? sizeof(float) : sizeof(double);
+  const std::size_t padded = stored_as_float ? cpu::padded<float>(m) : cpu::padded<double>(m);
+  const auto stride = static_cast<double>(padded);
+  const auto threads = static_cast<double>(spec.threads);
+  const auto vectors = static_cast<double>(targets) * stride;
   const bool many = targets > WorkCut::kFewTargets;
   const std::size_t work = spec.kind == KernelKind::online ? WorkCut::kExponential : 1;
-  const std::uint64_t copies = many ? 1 : WorkCut::fused_chunks(n, m, work);
+  const double copies = many ? 1 : static_cast<double>(WorkCut::fused_chunks(n, m, work));
 
-  std::uint64_t bytes = (1 + copies) * targets * stride * vector_element;  // v and the sums
+  double bytes = vectors * (vector_element + copies * sizeof(double));  // v and the sums
   bytes += threads * cpu::kRowBlock * kStrip * sizeof(double);
-  if (spec.kind == KernelKind::dense) bytes += n * stride * element;
+  if (spec.kind == KernelKind::dense) bytes += static_cast<double>(n) * stride * element;
   if (spec.kind == KernelKind::online) bytes += threads * cpu::kRowBlock * stride * element;
   if (many) {
-    const std::uint64_t block_rows = WorkCut::target_block(n, stride);
-    bytes += block_rows * targets * vector_element;
+    const auto block_rows = static_cast<double>(WorkCut::target_block(n, padded));
+    bytes += block_rows * static_cast<double>(targets) * vector_element;
     const bool in_place = spec.kind == KernelKind::dense && element == vector_element;
     if (!in_place) bytes += block_rows * stride * vector_element;
+    if (spec.precision == Precision::float32) bytes += vectors * sizeof(float);
   }
   return bytes;
 }

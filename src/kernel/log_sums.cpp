@@ -32,6 +32,8 @@ void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffe
   }
 }
 
+constexpr std::size_t kChunksOfManyTargets = 4;
+
 int useful_threads(const LogContext& context) {
   const bool tiny = WorkCut::is_tiny(context.cost.rows(), context.cost.columns(), WorkCut::kExponential);
   return tiny ? 1 : context.threads;
@@ -103,10 +105,9 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
     std::copy(v + k * m, v + (k + 1) * m, scalings.data() + k * stride);
     std::fill(scalings.data() + k * stride + m, scalings.data() + (k + 1) * stride, 0.0);
   }
-  // Partial column sums take targets x columns numbers a chunk: with many targets, no more chunks than threads.
+  // Partial column sums take targets x columns numbers a chunk: with many targets, few chunks.
   const std::size_t fine = WorkCut::fused_chunks(n, m, WorkCut::kExponential);
-  const std::size_t chunks =
-      targets <= WorkCut::kFewTargets ? fine : std::min(fine, static_cast<std::size_t>(context.threads));
+  const std::size_t chunks = targets <= WorkCut::kFewTargets ? fine : std::min(fine, kChunksOfManyTargets);
   std::vector<std::vector<double>> column_parts(chunks);
   std::vector<std::vector<double>> log_parts(chunks);
   std::vector<PlanSums> result(targets);

@@ -9,8 +9,8 @@ namespace fedsinkhorn {
 namespace {
 
 /// Up to this many coordinates distances are summed from differences, which loses no digits to cancellation. Beyond,
-/// |x|^2 + |y|^2 - 2 x.y on centred points halves the work; its error, a few units in the last place of |x|^2, is of
-/// the order of the rounding of so long a sum anyway.
+/// |x|^2 + |y|^2 - 2 x.y on centred points halves the work; where the two are close, and that loses digits, the
+/// distance is summed from differences all the same.
 constexpr std::size_t kDirectDimensions = 16;
 
 /// The active points as doubles, row-major.
@@ -122,12 +122,28 @@ class ProductDistance final : public PointsCost {
     ops_.inner_product(x(row), row_count, dimension_, panel(column), count, out, stride);
     for (std::size_t k = 0; k < row_count; ++k) {
       double* costs = out + k * stride;
-      ops_.distance_from_product(x_norms_[row + k], y_norms_.data() + column, count * cpu::kPanel, costs);
+      if (ops_.distance_from_product(x_norms_[row + k], y_norms_.data() + column, count * cpu::kPanel, costs)) {
+        recompute_close_pairs(row + k, column, count * cpu::kPanel, costs);
+      }
       if constexpr (Root) ops_.square_root(count * cpu::kPanel, costs);
     }
   }
 
  private:
+  void recompute_close_pairs(std::size_t row, std::size_t column, std::size_t count, double* costs) const {
+    const double* from = x(row);
+    for (std::size_t j = 0; j < count; ++j) {
+      if (!(costs[j] < cpu::kCancelled * (x_norms_[row] + y_norms_[column + j]))) continue;
+      const double* point = panel(column + j / cpu::kPanel * cpu::kPanel) + j % cpu::kPanel;
+      double sum = 0;
+      for (std::size_t c = 0; c < dimension_; ++c) {
+        const double difference = from[c] - point[c * cpu::kPanel];
+        sum += difference * difference;
+      }
+      costs[j] = sum;
+    }
+  }
+
   std::vector<double> x_norms_;
   std::vector<double> y_norms_;
 };

@@ -31,11 +31,11 @@ inline const cpu::ProductOps<float, float>& product_ops<float, float>(const cpu:
 struct WorkCut {
   /// Work, in multiplications, that one thread does alone. It takes about a tenth of a millisecond: less would not pay
   /// for waking another thread, and on a busy machine, where that may take milliseconds, would cost dearly.
-  static constexpr std::size_t kTiny = std::size_t{1} << 19;
+  static constexpr double kTiny = std::size_t{1} << 19;
   /// What computing an entry of K costs beside multiplying with a stored one.
   static constexpr std::size_t kExponential = 8;
   static bool is_tiny(std::size_t rows, std::size_t columns, std::size_t work_per_entry) {
-    return rows * columns * work_per_entry < kTiny;
+    return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(work_per_entry) < kTiny;
   }
   /// Partial sums of r in a fused pass. More would balance better but cost memory traffic.
   static std::size_t fused_chunks(std::size_t rows, std::size_t columns, std::size_t work_per_entry) {
@@ -92,7 +92,7 @@ class RowKernel final : public Kernel {
       const Range range = chunk_range(stride(), strips, strip, grain);
       if (range.size() == 0) return;
       for (std::size_t k = 0; k < targets; ++k) {
-        std::fill_n(sums_.data() + k * stride() + range.first, range.size(), V{0});
+        std::fill_n(sums_.data() + k * stride() + range.first, range.size(), 0.0);
       }
       for (std::size_t i = 0; i < n; i += cpu::kRowBlock) {
         const std::size_t count = std::min(cpu::kRowBlock, n - i);
@@ -132,15 +132,13 @@ class RowKernel final : public Kernel {
   }
 
   void reserve_sums(std::size_t targets, std::size_t copies) {
-    if (sums_.size() < targets * copies * stride()) sums_ = Buffer<V>(targets * copies * stride());
+    if (sums_.size() < targets * copies * stride()) sums_ = Buffer<double>(targets * copies * stride());
   }
 
   void store(std::size_t targets, double* r) const {
     const std::size_t m = rows_.columns();
-    parallel_chunks(targets > 1 ? useful_threads(targets) : 1, targets, [&](std::size_t k, std::size_t) {
-      const V* from = sums_.data() + k * stride();
-      for (std::size_t j = 0; j < m; ++j) r[k * m + j] = static_cast<double>(from[j]);
-    });
+    parallel_chunks(targets > 1 ? useful_threads(targets) : 1, targets,
+                    [&](std::size_t k, std::size_t) { std::copy_n(sums_.data() + k * stride(), m, r + k * m); });
   }
 
   // One read of K: a block of rows is used for q = K v, then u = a / q, then r += K' u while it is still in cache.
@@ -151,8 +149,8 @@ class RowKernel final : public Kernel {
     const std::size_t chunks = WorkCut::fused_chunks(n, m, kWorkPerEntry);
     reserve_sums(targets, chunks);
     parallel_chunks(threads_, chunks, [&](std::size_t chunk, std::size_t thread) {
-      V* sums = sums_.data() + chunk * targets * stride();
-      std::fill_n(sums, targets * stride(), V{0});
+      double* sums = sums_.data() + chunk * targets * stride();
+      std::fill_n(sums, targets * stride(), 0.0);
       const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
       for (std::size_t i = range.first; i < range.last; i += cpu::kRowBlock) {
         const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
@@ -176,8 +174,8 @@ class RowKernel final : public Kernel {
       double* out = r + k * m;
       std::fill(out + first, out + last, 0.0);
       for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-        const V* from = sums_.data() + (chunk * targets + k) * stride();
-        for (std::size_t j = first; j < last; ++j) out[j] += static_cast<double>(from[j]);
+        const double* from = sums_.data() + (chunk * targets + k) * stride();
+        for (std::size_t j = first; j < last; ++j) out[j] += from[j];
       }
     });
   }
@@ -187,7 +185,8 @@ class RowKernel final : public Kernel {
   void fused_by_products(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
     load(targets, v);
     reserve_sums(targets, 1);
-    std::fill_n(sums_.data(), targets * stride(), V{0});
+    std::fill_n(sums_.data(), targets * stride(), 0.0);
+    if (kNarrowProducts && products_.size() < targets * stride()) products_ = Buffer<V>(targets * stride());
     const std::size_t n = rows_.rows();
     const std::size_t block_rows = WorkCut::target_block(n, stride());
     if (block_scalings_.size() < targets * block_rows) block_scalings_ = Buffer<V>(targets * block_rows);
@@ -222,11 +221,28 @@ class RowKernel final : public Kernel {
       parallel_chunks(threads, parts, [&](std::size_t part, std::size_t) {
         const Range range = chunk_range(stride(), parts, part, 64);
         if (range.size() == 0) return;
-        cpu::multiply_add(targets, range.size(), count, block_scalings_.data(), block_rows, block + range.first,
-                          stride(), sums_.data() + range.first, stride());
+        if constexpr (kNarrowProducts) {
+          add_narrow_product(targets, range, count, block, block_rows);
+        } else {
+          cpu::multiply_add(targets, range.size(), count, block_scalings_.data(), block_rows, block + range.first,
+                            stride(), sums_.data() + range.first, stride());
+        }
       });
     }
     store(targets, r);
+  }
+
+  static constexpr bool kNarrowProducts = !std::is_same_v<V, double>;
+
+  // A block's share of R in float32, added to the sums in float64.
+  void add_narrow_product(std::size_t targets, Range range, std::size_t count, const V* block, std::size_t block_rows) {
+    cpu::multiply(targets, range.size(), count, block_scalings_.data(), block_rows, block + range.first, stride(),
+                  products_.data() + range.first, stride());
+    for (std::size_t k = 0; k < targets; ++k) {
+      const V* from = products_.data() + k * stride();
+      double* to = sums_.data() + k * stride();
+      for (std::size_t j = range.first; j < range.last; ++j) to[j] += static_cast<double>(from[j]);
+    }
   }
 
   static constexpr bool kRowsUsableInPlace = std::is_same_v<Rows, StoredRows<S>> && std::is_same_v<S, V>;
@@ -245,8 +261,9 @@ class RowKernel final : public Kernel {
   Rows rows_;
   std::vector<typename Rows::Scratch> scratch_;
   Buffer<V> v_;               // targets x stride
-  Buffer<V> sums_;            // partial sums of r
+  Buffer<double> sums_;       // partial sums of r
   Buffer<V> block_scalings_;  // targets x rows of a block
+  Buffer<V> products_;        // a block's share of r, where products are narrower than sums
   Buffer<V> converted_;       // a block of rows, where the stored ones cannot be multiplied as they are
 };
 

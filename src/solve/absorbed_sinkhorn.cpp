@@ -194,11 +194,11 @@ void AbsorbedSinkhorn::round() {
     double worst_b = 0;
     std::vector<double> errors_b;
     for (const Step& step : steps) {
-      worst_a = std::max(worst_a, step.error_a);
-      worst_b = std::max(worst_b, step.error_b);
+      worst_a = worse(worst_a, step.error_a);
+      worst_b = worse(worst_b, step.error_b);
       errors_b.push_back(step.error_b);
     }
-    monitor_.record(iteration_, worst_a, worst_b, active());
+    monitor_.record(iteration_, worst_a, worst_b, active() + apart_.size());
     finish_converged(errors_b);
   }
   if (stretched && active() > 0) absorb_all();
@@ -213,6 +213,11 @@ AbsorbedSinkhorn::Step AbsorbedSinkhorn::judge(std::size_t slot, bool with_error
   step.usable = row.positive_and_finite && column.positive_and_finite;
   step.stretched =
       std::max(row.greatest, column.greatest) > safe_scaling_ || std::min(row.least, column.least) < 1 / safe_scaling_;
+  // A jump of q can take u = a / q out of the range of a double although q itself is within it.
+  if (step.usable && step.stretched) {
+    step.usable = extremes({u_next_.data() + slot * n_, n_}, problem_.a.data()).positive_and_finite &&
+                  extremes({v_next_.data() + slot * m_, m_}, b(slot)).positive_and_finite;
+  }
   if (with_errors) {
     const Norm norm = monitor_.options().norm;
     step.error_a = marginal_error(norm, u_.data() + slot * n_, q, problem_.a.data(), n_);
@@ -247,7 +252,7 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
   std::copy(b(0), b(0) + m_, part(v_, 0, m_).begin());
   absorb_all();  // brings phi and psi onto the grid
   if (monitor_.is_check(iteration_)) {
-    monitor_.record(iteration_, error_a, error_b, active());
+    monitor_.record(iteration_, error_a, error_b, active() + apart_.size());
     finish_converged({error_b});
   }
 }
@@ -341,7 +346,9 @@ void AbsorbedSinkhorn::absorb_all() {
 void AbsorbedSinkhorn::rebuild() {
   topology_.absorb(phi_, psi_);
   const double steps = problem_.has_forbidden_pairs ? static_cast<double>(n_ + m_) : 4;
-  const double bound = 2 * steps * problem_.largest_cost + 2000 * problem_.epsilon;
+  const double least = *std::min_element(problem_.a.begin(), problem_.a.end());
+  const double per_step = problem_.largest_cost + problem_.epsilon * std::log(problem_.mass / least);
+  const double bound = 2 * steps * per_step + 2000 * problem_.epsilon;
   const auto outside = [bound](double x) { return !(std::abs(x) <= bound); };
   out_of_bounds_ = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
 }
@@ -360,7 +367,7 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
   measure(candidates, errors);
   for (std::size_t c = candidates.size(); c-- > 0;) {
     const std::size_t k = candidates[c];
-    if (monitor_.small_enough(std::max(errors[c].a, errors[c].b))) {
+    if (monitor_.small_enough(worse(errors[c].a, errors[c].b))) {
       finished_.push_back(outcome(k, Status::converged, errors[c]));
       remove(k);
     } else {

@@ -62,7 +62,8 @@ Number norm_of_difference(Norm norm, const std::vector<Number>& x, const std::ve
     const Number difference = abs(x[i] - y[i]);
     if (norm == Norm::l1) total += difference;
     if (norm == Norm::l2) total += difference * difference;
-    if (norm == Norm::linf && difference > total) total = difference;
+    if (norm == Norm::linf && !(difference <= total)) total = difference;
+    if (isnan(total)) return total;
   }
   return norm == Norm::l2 ? Number(sqrt(total)) : total;
 }
@@ -127,7 +128,11 @@ class PreciseSinkhorn {
         monitor.record(iteration, error_a.convert_to<double>(), error_b.convert_to<double>(),
                        problem_.targets - target);
       }
-      if (check && monitor.small_enough(std::max(outcome.error.a, outcome.error.b))) {
+      if (!std::isfinite(outcome.error.a) || !std::isfinite(outcome.error.b)) {
+        outcome.status = Status::diverged;
+        break;
+      }
+      if (check && monitor.small_enough(worse(outcome.error.a, outcome.error.b))) {
         outcome.status = Status::converged;
         break;
       }
@@ -207,8 +212,10 @@ std::vector<PreciseOutcome> precise_sinkhorn(const CheckedProblem& problem, Moni
   return outcomes;
 }
 
-std::uint64_t precise_bytes(std::size_t n, std::size_t m) {
-  return std::uint64_t{sizeof(Number)} * (n * m + 8 * (n + m));
+double precise_bytes(std::size_t n, std::size_t m) {
+  const auto rows = static_cast<double>(n);
+  const auto columns = static_cast<double>(m);
+  return sizeof(Number) * (rows * columns + 8 * (rows + columns));
 }
 
 }  // namespace fedsinkhorn

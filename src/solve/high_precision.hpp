@@ -1,7 +1,6 @@
 // Fifty decimal digits: the oracle for everything else, and for studying how small epsilon can get.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "core/checked_problem.hpp"
@@ -19,6 +18,6 @@ struct PreciseOutcome {
 /// overflow. Costs from points are computed in 50 digits too. One thread; n x m numbers of about 48 bytes are stored.
 [[nodiscard]] std::vector<PreciseOutcome> precise_sinkhorn(const CheckedProblem& problem, Monitor& monitor);
 
-[[nodiscard]] std::uint64_t precise_bytes(std::size_t n, std::size_t m);
+[[nodiscard]] double precise_bytes(std::size_t n, std::size_t m);
 
 }  // namespace fedsinkhorn

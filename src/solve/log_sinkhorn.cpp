@@ -1,6 +1,5 @@
 #include "solve/log_sinkhorn.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,7 +47,7 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
       outcome.status = Status::diverged;
       break;
     }
-    if (monitor.is_check(iteration) && monitor.small_enough(std::max(outcome.error.a, outcome.error.b))) {
+    if (monitor.is_check(iteration) && monitor.small_enough(worse(outcome.error.a, outcome.error.b))) {
       outcome.status = Status::converged;
       break;
     }

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <thread>
 
 #include "core/buffer.hpp"
@@ -14,7 +14,7 @@ namespace fedsinkhorn {
 
 struct Plan::State {
   const Result& result;
-  CheckedProblem everything;  // all rows and columns, with mass or without
+  CheckedProblem with_mass;  // rows and columns that have a potential in some target, as they had in the solve
   const cpu::Simd& simd;
   std::unique_ptr<CostSource> cost;
   int threads;
@@ -22,37 +22,56 @@ struct Plan::State {
 
 namespace {
 
-CheckedProblem keep_everything(const Problem& problem, const Result& result) {
-  CheckedProblem everything;
-  everything.input = &problem;
-  everything.epsilon = problem.epsilon;
-  everything.rows = result.rows;
-  everything.columns = result.columns;
-  everything.active_rows.resize(result.rows);
-  everything.active_columns.resize(result.columns);
-  std::iota(everything.active_rows.begin(), everything.active_rows.end(), std::size_t{0});
-  std::iota(everything.active_columns.begin(), everything.active_columns.end(), std::size_t{0});
-  return everything;
+std::vector<std::size_t> with_potential(const std::vector<double>& potentials, std::size_t targets) {
+  std::vector<std::size_t> lines;
+  for (std::size_t i = 0; i < potentials.size() / targets; ++i) {
+    const auto first = potentials.begin() + static_cast<std::ptrdiff_t>(i * targets);
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    if (std::any_of(first, first + static_cast<std::ptrdiff_t>(targets), is_finite)) lines.push_back(i);
+  }
+  return lines;
 }
 
-Potential column(const std::vector<double>& values, const std::vector<double>& rests, std::size_t target,
-                 std::size_t targets) {
+CheckedProblem lines_with_mass(const Problem& problem, const Result& result) {
+  CheckedProblem checked;
+  checked.input = &problem;
+  checked.epsilon = problem.epsilon;
+  checked.rows = result.rows;
+  checked.columns = result.columns;
+  checked.active_rows = with_potential(result.f, result.targets);
+  checked.active_columns = with_potential(result.g, result.targets);
+  return checked;
+}
+
+Potential potential_of(const std::vector<double>& values, const std::vector<double>& rests,
+                       const std::vector<std::size_t>& lines, std::size_t target, std::size_t targets) {
   Potential potential;
-  for (std::size_t i = target; i < values.size(); i += targets) {
-    potential.value.push_back(values[i]);
-    potential.rest.push_back(rests[i]);
+  for (const std::size_t i : lines) {
+    potential.value.push_back(values[i * targets + target]);
+    potential.rest.push_back(rests[i * targets + target]);
   }
   return potential;
+}
+
+void check_shapes(const Problem& problem, const Result& result) {
+  const auto* matrix = std::get_if<CostMatrix>(&problem.cost);
+  const auto* points = std::get_if<PointClouds>(&problem.cost);
+  const std::size_t rows = matrix != nullptr ? rows_of(matrix->matrix) : rows_of(points->x);
+  const std::size_t columns = matrix != nullptr ? columns_of(matrix->matrix) : rows_of(points->y);
+  if (rows != result.rows || columns != result.columns) {
+    throw InputError("plan", "the result belongs to a problem of another shape");
+  }
 }
 
 }  // namespace
 
 Plan::Plan(const Problem& problem, const Result& result, int threads) {
+  check_shapes(problem, result);
   const cpu::Simd& simd = cpu::simd("auto");
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   state_ = std::make_unique<State>(
-      State{result, keep_everything(problem, result), simd, nullptr, threads > 0 ? threads : cores});
-  state_->cost = make_cost_source(state_->everything, simd);
+      State{result, lines_with_mass(problem, result), simd, nullptr, threads > 0 ? threads : cores});
+  state_->cost = make_cost_source(state_->with_mass, simd);
 }
 
 Plan::~Plan() = default;
@@ -62,36 +81,47 @@ Plan& Plan::operator=(Plan&&) noexcept = default;
 void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const {
   const Result& result = state_->result;
   const std::size_t m = result.columns;
-  if (first + count > result.rows || target >= result.targets || out.size() < count * m) {
+  if (first > result.rows || count > result.rows - first || target >= result.targets) {
     throw InputError("plan rows", "asked for rows or a target that are not there");
   }
-  const double epsilon = state_->everything.epsilon;
-  const Potential f = column(result.f, result.f_rest, target, result.targets);
-  const Potential g = column(result.g, result.g_rest, target, result.targets);
+  if (out.size() / m < count) throw InputError("plan rows", "given too little room");
+  const std::vector<std::size_t>& lines = state_->with_mass.active_rows;
+  const std::vector<std::size_t>& columns = state_->with_mass.active_columns;
+  const double epsilon = state_->with_mass.epsilon;
+  const Potential f = potential_of(result.f, result.f_rest, lines, target, result.targets);
+  const Potential g = potential_of(result.g, result.g_rest, columns, target, result.targets);
   const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));
-  std::vector<double> phi(f.value.size());
-  std::vector<double> psi(m);
-  std::vector<double> u(f.value.size());
-  std::vector<double> v(m);
-  split(f, std::vector<double>(f.value.size(), 1.0), epsilon, grid, phi, u);
-  split(g, std::vector<double>(m, 1.0), epsilon, grid, psi, v);
+  std::vector<double> phi(lines.size());
+  std::vector<double> u(lines.size());
+  std::vector<double> psi(columns.size());
+  std::vector<double> v(columns.size());
+  split(f, std::vector<double>(lines.size(), 1.0), epsilon, grid, phi, u);
+  split(g, std::vector<double>(columns.size(), 1.0), epsilon, grid, psi, v);
 
   GibbsBlocks<double> blocks(*state_->cost, state_->simd, epsilon);
   blocks.absorb(phi, psi);
-  parallel_chunks(state_->threads, (count + cpu::kRowBlock - 1) / cpu::kRowBlock, [&](std::size_t chunk, std::size_t) {
+  std::fill_n(out.begin(), count * m, 0.0);
+  // The asked-for rows that have mass are consecutive among those that have.
+  const auto begin = static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first) - lines.begin());
+  const auto end =
+      static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first + count) - lines.begin());
+  const std::size_t chunks = (end - begin + cpu::kRowBlock - 1) / cpu::kRowBlock;
+  parallel_chunks(state_->threads, chunks, [&](std::size_t chunk, std::size_t) {
     const std::size_t stride = blocks.stride();
     Buffer<double> costs(cpu::kRowBlock * kStrip);
     Buffer<double> kernel(cpu::kRowBlock * stride);
-    const std::size_t begin = chunk * cpu::kRowBlock;
-    const std::size_t some = std::min(cpu::kRowBlock, count - begin);
-    blocks.fill(first + begin, some, 0, stride, kernel.data(), stride, costs.data());
+    const std::size_t line = begin + chunk * cpu::kRowBlock;
+    const std::size_t some = std::min(cpu::kRowBlock, end - line);
+    blocks.fill(line, some, 0, stride, kernel.data(), stride, costs.data());
     for (std::size_t k = 0; k < some; ++k) {
-      double* row = out.data() + (begin + k) * m;
-      const double scaling = u[first + begin + k];
-      for (std::size_t j = 0; j < m; ++j)
-        row[j] = scaling == 0 || v[j] == 0 ? 0.0 : scaling * kernel[k * stride + j] * v[j];
+      double* row = out.data() + (lines[line + k] - first) * m;
+      const double scaling = u[line + k];
+      for (std::size_t j = 0; j < columns.size(); ++j) {
+        const bool empty = scaling == 0 || v[j] == 0;
+        row[columns[j]] = empty ? 0.0 : scaling * kernel[k * stride + j] * v[j];
+      }
     }
-    state_->cost->rows_done(first + begin, some);
+    state_->cost->rows_done(line, some);
   });
 }
 

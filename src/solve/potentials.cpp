@@ -1,5 +1,6 @@
 #include "solve/potentials.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -52,26 +52,34 @@ KernelSpec kernel_spec(const Options& options, double epsilon, int threads) {
   return {options.kernel, options.precision, epsilon, threads};
 }
 
-std::uint64_t bytes_for(const Problem& problem, const Options& options, std::size_t n, std::size_t m,
-                        std::size_t targets) {
+// As float64, which no shape can make wrap.
+double bytes_for(const Problem& problem, const Options& options, std::size_t n, std::size_t m, std::size_t targets) {
   if (options.precision == Precision::digits50) return precise_bytes(n, m);
   const int threads = threads_to_use(options);
-  std::uint64_t bytes = targets * (n + m) * sizeof(double) * 14;  // scalings, products, potentials, results
-  bytes += static_cast<std::uint64_t>(threads) * cpu::kRowBlock * cpu::padded<double>(m) * 3 * sizeof(double);
+  const auto lines = static_cast<double>(n) + static_cast<double>(m);
+  const auto stride = static_cast<double>(cpu::padded<double>(m));
+  double bytes = static_cast<double>(targets) * lines * sizeof(double) * 14;  // scalings, products, potentials, results
+  bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 3 * sizeof(double);
+  bytes += 4 * static_cast<double>(targets) * stride * sizeof(double);  // partial sums of the evaluation
   if (const auto* points = std::get_if<PointClouds>(&problem.cost)) {
-    bytes += 2 * (n + m) * columns_of(points->x) * sizeof(double);
+    bytes += 2 * lines * static_cast<double>(columns_of(points->x)) * sizeof(double);
   }
   if (options.stabilization == Stabilization::log) return bytes;
   return bytes + kernel_bytes(kernel_spec(options, 1, threads), n, m, targets);
 }
 
+std::uint64_t whole_bytes(double bytes) {
+  constexpr double most = 9e18;
+  return static_cast<std::uint64_t>(std::min(bytes, most));
+}
+
 void require_memory(const Problem& problem, const Options& options, const CheckedProblem& checked) {
-  const std::uint64_t needed = bytes_for(problem, options, checked.n(), checked.m(), checked.targets);
+  const std::uint64_t needed = whole_bytes(bytes_for(problem, options, checked.n(), checked.m(), checked.targets));
   const std::uint64_t available = available_memory();
   if (needed <= available) return;
   std::string remedy;
   const auto suggest = [&](const std::string& flag, const Options& changed) {
-    const std::uint64_t bytes = bytes_for(problem, changed, checked.n(), checked.m(), checked.targets);
+    const std::uint64_t bytes = whole_bytes(bytes_for(problem, changed, checked.n(), checked.m(), checked.targets));
     if (bytes <= available)
       remedy += fmt::format("{}{} needs {}", remedy.empty() ? "" : ", ", flag, human_bytes(bytes));
   };
@@ -132,6 +140,7 @@ Result assemble(const CheckedProblem& problem, const Options& options, std::span
   result.rows = problem.rows;
   result.columns = problem.columns;
   result.targets = problem.targets;
+  result.mass_rescaled = problem.mass_rescaled;
   result.norm = options.norm;
   result.f.assign(problem.rows * problem.targets, -infinity);
   result.g.assign(problem.columns * problem.targets, -infinity);
@@ -144,10 +153,10 @@ Result assemble(const CheckedProblem& problem, const Options& options, std::span
     scatter(outcome.g, problem.active_columns, outcome.target, problem.targets, result.g, result.g_rest);
     result.per_target.push_back({outcome.status, outcome.iterations, outcome.error, evaluation.cost});
     result.iterations = std::max(result.iterations, outcome.iterations);
-    result.error.a = std::max(result.error.a, outcome.error.a);
-    result.error.b = std::max(result.error.b, outcome.error.b);
-    result.exact_error.a = std::max(result.exact_error.a, evaluation.error.a);
-    result.exact_error.b = std::max(result.exact_error.b, evaluation.error.b);
+    result.error.a = worse(result.error.a, outcome.error.a);
+    result.error.b = worse(result.error.b, outcome.error.b);
+    result.exact_error.a = worse(result.exact_error.a, evaluation.error.a);
+    result.exact_error.b = worse(result.exact_error.b, evaluation.error.b);
     result.cost.linear += evaluation.cost.linear;
     result.cost.entropy += evaluation.cost.entropy;
     result.cost.objective += evaluation.cost.objective;
@@ -170,7 +179,7 @@ Result solve_precisely(const CheckedProblem& problem, const Options& options) {
   result.trace = monitor.take_trace();
   result.solve_seconds = monitor.iterating().seconds();
   result.clients = {{0, 0, problem.rows, result.solve_seconds, 0, 0, 0}};
-  result.kernel_bytes = precise_bytes(problem.n(), problem.m());
+  result.kernel_bytes = whole_bytes(precise_bytes(problem.n(), problem.m()));
   result.simd = "none";
   result.threads = 1;
   return result;
@@ -203,8 +212,8 @@ Result solve_fast(const CheckedProblem& problem, const Options& options) {
   result.solve_seconds = monitor.iterating().seconds();
   result.absorptions = absorptions;
   result.targets_solved_alone = alone;
-  result.kernel_bytes =
-      kernel_bytes(kernel_spec(effective, problem.epsilon, threads), problem.n(), problem.m(), problem.targets);
+  result.kernel_bytes = whole_bytes(
+      kernel_bytes(kernel_spec(effective, problem.epsilon, threads), problem.n(), problem.m(), problem.targets));
   result.simd = simd.name;
   result.threads = threads;
   return result;
@@ -234,7 +243,7 @@ std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
         }
       },
       problem.cost);
-  return bytes_for(problem, options, n, m, problem.b.empty() ? 1 : problem.b.columns);
+  return whole_bytes(bytes_for(problem, options, n, m, problem.b.empty() ? 1 : problem.b.columns));
 }
 
 }  // namespace fedsinkhorn

@@ -18,6 +18,9 @@ namespace fedsinkhorn {
 /// The norm of sums - mass.
 [[nodiscard]] double marginal_error(Norm norm, const double* sums, const double* mass, std::size_t count);
 
+/// The larger of two errors; a NaN is worse than any number.
+[[nodiscard]] inline double worse(double x, double y) { return x >= y || std::isnan(x) ? x : y; }
+
 /// Counts time, keeps the trace, tells the observer, and knows the limits.
 class Monitor {
  public:

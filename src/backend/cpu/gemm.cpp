@@ -40,10 +40,10 @@ void multiply_add(std::size_t m, std::size_t n, std::size_t k, const double* a, 
               size(ldc));
 }
 
-void multiply_add(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
-                  std::size_t ldb, float* c, std::size_t ldc) {
+void multiply(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
+              std::size_t ldb, float* c, std::size_t ldc) {
   run_on_the_calling_thread();
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 1, c,
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 0, c,
               size(ldc));
 }
 

@@ -14,7 +14,9 @@ void multiply_transposed(std::size_t m, std::size_t n, std::size_t k, const floa
 /// C (m x n) += A (m x k) B where B is k x n.
 void multiply_add(std::size_t m, std::size_t n, std::size_t k, const double* a, std::size_t lda, const double* b,
                   std::size_t ldb, double* c, std::size_t ldc);
-void multiply_add(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
-                  std::size_t ldb, float* c, std::size_t ldc);
+
+/// C (m x n) = A (m x k) B where B is k x n.
+void multiply(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
+              std::size_t ldb, float* c, std::size_t ldc);
 
 }  // namespace fedsinkhorn::cpu

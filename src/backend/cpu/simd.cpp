@@ -99,15 +99,15 @@ void dot_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t colum
   }
 }
 
-template <class S, class V, std::size_t R>
+template <class S, std::size_t R>
 void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const double* HWY_RESTRICT u,
-               V* HWY_RESTRICT r) {
-  using L = Lanes<V, S>;
+               double* HWY_RESTRICT r) {
+  using L = Lanes<double, S>;
   const typename L::D d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t pair = kPrefetchPair / sizeof(S);
   hn::Vec<typename L::D> scale[R];
-  for (std::size_t k = 0; k < R; ++k) scale[k] = hn::Set(d, static_cast<V>(u[k]));
+  for (std::size_t k = 0; k < R; ++k) scale[k] = hn::Set(d, u[k]);
   for (std::size_t begin = 0; begin < columns; begin += pair) {
     // These rows are in cache already; the bus is used to bring in those that follow.
     prefetch_rows<R>(rows + begin, stride, R * stride * sizeof(S));
@@ -128,12 +128,12 @@ void dot_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t 
   for (; count >= 1; count -= 1, rows += stride, q += 1) dot_block<S, V, 1>(rows, stride, columns, v, q);
 }
 
-template <class S, class V>
-void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, V* r) {
-  for (; count >= 8; count -= 8, rows += 8 * stride, u += 8) add_block<S, V, 8>(rows, stride, columns, u, r);
-  for (; count >= 4; count -= 4, rows += 4 * stride, u += 4) add_block<S, V, 4>(rows, stride, columns, u, r);
-  for (; count >= 2; count -= 2, rows += 2 * stride, u += 2) add_block<S, V, 2>(rows, stride, columns, u, r);
-  for (; count >= 1; count -= 1, rows += stride, u += 1) add_block<S, V, 1>(rows, stride, columns, u, r);
+template <class S>
+void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, double* r) {
+  for (; count >= 8; count -= 8, rows += 8 * stride, u += 8) add_block<S, 8>(rows, stride, columns, u, r);
+  for (; count >= 4; count -= 4, rows += 4 * stride, u += 4) add_block<S, 4>(rows, stride, columns, u, r);
+  for (; count >= 2; count -= 2, rows += 2 * stride, u += 2) add_block<S, 2>(rows, stride, columns, u, r);
+  for (; count >= 1; count -= 1, rows += stride, u += 1) add_block<S, 1>(rows, stride, columns, u, r);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -301,14 +301,19 @@ void pairwise(const double* x, std::size_t count, std::size_t dimension, const d
   }
 }
 
-void distance_from_product(double x_norm, const double* y_norm, std::size_t columns, double* out) {
+bool distance_from_product(double x_norm, const double* y_norm, std::size_t columns, double* out) {
   const D64 d;
   const auto norm = hn::Set(d, x_norm);
   const auto two = hn::Set(d, 2.0);
+  const auto share = hn::Set(d, kCancelled);
+  auto cancelled = hn::Lt(norm, hn::Zero(d));
   for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
     const auto norms = hn::Add(norm, hn::LoadU(d, y_norm + j));
-    hn::StoreU(hn::Max(hn::Zero(d), hn::NegMulAdd(two, hn::LoadU(d, out + j), norms)), d, out + j);
+    const auto distance = hn::Max(hn::Zero(d), hn::NegMulAdd(two, hn::LoadU(d, out + j), norms));
+    cancelled = hn::Or(cancelled, hn::Lt(distance, hn::Mul(share, norms)));
+    hn::StoreU(distance, d, out + j);
   }
+  return !hn::AllFalse(d, cancelled);
 }
 
 void square_root(std::size_t columns, double* out) {
@@ -366,9 +371,9 @@ constexpr const char* variant_name() {
 const Simd* table() {
   static constexpr Simd simd = {
       variant_name(),
-      {dot_rows<double, double>, add_rows<double, double>},
-      {dot_rows<float, double>, add_rows<float, double>},
-      {dot_rows<float, float>, add_rows<float, float>},
+      {dot_rows<double, double>, add_rows<double>},
+      {dot_rows<float, double>, add_rows<float>},
+      {dot_rows<float, float>, add_rows<float>},
       {gibbs_rows64},
       {gibbs_rows32},
       {row_log_sum_exp, column_log_sum_exp, gibbs_and_log_rows},

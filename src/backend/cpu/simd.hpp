@@ -20,6 +20,9 @@ inline constexpr std::size_t kRowBlock = 8;
 /// Columns of a packed panel of points (see PairwiseOps).
 inline constexpr std::size_t kPanel = 16;
 
+/// Below this share of the norms a squared distance formed from them has lost more than a digit to cancellation.
+inline constexpr double kCancelled = 1.0 / 16;
+
 /// Row length granularity: one cache line of the stored type.
 template <class S>
 inline constexpr std::size_t kRowPadding = 64 / sizeof(S);
@@ -29,7 +32,8 @@ constexpr std::size_t padded(std::size_t columns) {
   return (columns + kRowPadding<S> - 1) / kRowPadding<S> * kRowPadding<S>;
 }
 
-/// Products with stored rows. S: type of the stored kernel. V: type of v and r. Sums of long rows are float64 always.
+/// Products with stored rows. S: type of the stored kernel. V: type the dot products are formed in. Long sums are
+/// float64 always: those of rows every so many columns, those of columns throughout.
 template <class S, class V>
 struct ProductOps {
   /// q_k = sum_j K_kj v_j for k < count.
@@ -37,7 +41,8 @@ struct ProductOps {
 
   /// r_j += sum_k u_k K_kj, the rows added in order. Meanwhile the rows that follow are asked into the cache:
   /// without that the memory bus would idle while this loop works on rows that are already there.
-  void (*add_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, V* r);
+  void (*add_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u,
+                   double* r);
 };
 
 /// exp of a block of costs.
@@ -74,8 +79,9 @@ struct PairwiseOps {
   /// sum_k x_k y_k: one operation a coordinate.
   void (*inner_product)(const double* x, std::size_t count, std::size_t dimension, const double* panels,
                         std::size_t panel_count, double* out, std::size_t out_stride);
-  /// out_j = max(0, x_norm + y_norm_j - 2 out_j), in place.
-  void (*distance_from_product)(double x_norm, const double* y_norm, std::size_t columns, double* out);
+  /// out_j = max(0, x_norm + y_norm_j - 2 out_j), in place. Returns whether any result is below kCancelled times
+  /// x_norm + y_norm_j, so that it has lost digits and should be computed directly.
+  bool (*distance_from_product)(double x_norm, const double* y_norm, std::size_t columns, double* out);
   /// out_j = sqrt(out_j), in place.
   void (*square_root)(std::size_t columns, double* out);
   /// out_j = 1 - out_j, in place.

@@ -27,9 +27,9 @@ std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec, const CostSource& co
 
 double safe_scaling(Precision precision) {
   // The smallest stored values are 2e-300 and 2e-38. Relative to the sums they belong to, which are of order one, what
-  // underflow loses is at most that times the square of this bound: 2e-100 and 2e-18.
+  // underflow loses is at most that times the square of this bound: 2e-100, and 2e-8, less than float32 rounds away.
   const bool stored_as_float = precision == Precision::float32 || precision == Precision::mixed;
-  return stored_as_float ? 1e10 : 1e100;
+  return stored_as_float ? 1e15 : 1e100;
 }
 
 double kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets) {

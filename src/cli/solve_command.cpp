@@ -128,7 +128,7 @@ void take_cost(const Arguments& arguments, Inputs& inputs) {
     throw InputError("solve", arguments.cost.empty() ? "no costs were given" : "both --cost and --points were given",
                      "give either --cost C.npy or --points X.npy [Y.npy]");
   }
-  const Metric metric = choice<Metric>("--metric", arguments.metric);
+  const auto metric = choice<Metric>("--metric", arguments.metric);
   InputNames& names = inputs.problem.names;
   if (!arguments.cost.empty()) {
     inputs.files.push_back(NpyFile::open(arguments.cost));

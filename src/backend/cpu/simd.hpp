@@ -20,8 +20,9 @@ inline constexpr std::size_t kRowBlock = 8;
 /// Columns of a packed panel of points (see PairwiseOps).
 inline constexpr std::size_t kPanel = 16;
 
-/// Below this share of the norms a squared distance formed from them has lost more than a digit to cancellation.
-inline constexpr double kCancelled = 1.0 / 16;
+/// Below this share of the norms a squared distance formed from them has lost more than two digits to cancellation. Few
+/// pairs are so close, which matters: computing them again is slow.
+inline constexpr double kCancelled = 1.0 / 256;
 
 /// Row length granularity: one cache line of the stored type.
 template <class S>

@@ -57,7 +57,7 @@ Instance::Instance(Points points, double epsilon, int threads)
                              points_.b.size() * points_.dimension / points_.y.size()}},
       checked_(check_problem(problem_, Feasibility::skip, threads)),
       simd_(cpu::simd("auto")),
-      cost_(make_cost_source(checked_, simd_)) {}
+      cost_(make_cost_source(checked_.block(), simd_)) {}
 
 Iteration::Iteration(const Instance& instance, Kernel& kernel)
     : problem_(instance.checked()),

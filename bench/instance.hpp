@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "backend/cpu/simd.hpp"
-#include "core/checked_problem.hpp"
 #include "fedsinkhorn/problem.hpp"
 #include "kernel/cost_source.hpp"
 #include "kernel/kernel.hpp"
+#include "problem/checked_problem.hpp"
 #include "synthetic/generate.hpp"
 
 namespace fedsinkhorn::bench {

@@ -7,6 +7,10 @@ find_package(Threads REQUIRED)
 if(FEDSINKHORN_OPENMP)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
 endif()
+if(FEDSINKHORN_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON) # the old C++ bindings: unused, and full of warnings
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
 
 # These come without (usable) CMake packages: find header and library, make a target.
 function(fedsinkhorn_find name header library)

@@ -7,12 +7,12 @@ set -euo pipefail
 
 # package, or package=command when a command of that name from anywhere else will do.
 build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-pthread-dev libcli11-dev nlohmann-json3-dev
-       libfmt-dev libboost-dev libmpfr-dev libgmp-dev libgtest-dev)
+       libfmt-dev libboost-dev libmpfr-dev libgmp-dev libgtest-dev libopenmpi-dev openmpi-bin)
 # libomp-dev: omp.h as clang sees it.
 lint=(clang-format=clang-format clang-tidy=clang-tidy libomp-dev)
 fuzz=(clang=clang++ libclang-rt-14-dev)
 # Only to time other solvers beside ours: nothing else needs these, and no other target asks for them.
-bench_peers=(python3-numpy python3-pot python3-torch libopenblas0-pthread)
+bench_peers=(python3-numpy python3-pot python3-torch python3-mpi4py libopenblas0-pthread)
 
 fail() {
   echo "install-packages: $*" >&2

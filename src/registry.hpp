@@ -6,17 +6,20 @@
 #include <string>
 #include <string_view>
 
-#include "core/checked_problem.hpp"
+#include "comm/collectives.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "kernel/cost_source.hpp"
-#include "topology/topology.hpp"
+#include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
 
 struct TopologyEntry {
   std::string_view name;
-  std::unique_ptr<Topology> (*make)(const CheckedProblem& problem, const Options& options, int threads,
-                                    const CostSource& cost, const cpu::Simd& simd);
+  Layout (*layout)(std::size_t client, std::size_t clients, const Options& options);
+  std::unique_ptr<Topology> (*make)(const TopologyContext& context);
+  Route route = Route::direct;    ///< who talks to whom
+  bool several_clients = true;    ///< else one alone
+  bool fused = false;             ///< can do an iteration in one pass over the kernel
+  bool takes_local_steps = true;  ///< --local-steps above 1
 };
 [[nodiscard]] std::span<const TopologyEntry> topologies();
 
@@ -26,11 +29,12 @@ struct MethodEntry {
 [[nodiscard]] std::span<const MethodEntry> methods();
 
 /// An optional part of the build; `missing` is empty when it is in, else says why it is not.
-struct BackendEntry {
+struct OptionalEntry {
   std::string_view name;
   std::string_view missing;
 };
-[[nodiscard]] std::span<const BackendEntry> backends();
+[[nodiscard]] std::span<const OptionalEntry> backends();
+[[nodiscard]] std::span<const OptionalEntry> transports();
 
 /// The entry of that name; InputError(flag) listing the alternatives if there is none.
 template <class Entry>
@@ -42,5 +46,9 @@ const Entry& find_entry(std::span<const Entry> entries, std::string_view name, c
   }
   throw InputError(flag, "unknown name '" + std::string(name) + "'", "this build knows: " + known);
 }
+
+/// Likewise, and it must be in this build. remedy: what to use instead.
+const OptionalEntry& find_available(std::span<const OptionalEntry> entries, std::string_view name,
+                                    const std::string& flag, const std::string& remedy);
 
 }  // namespace fedsinkhorn

@@ -1,8 +1,11 @@
 // The errors of the library. Non-convergence is not among them: it is a status of the result.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fedsinkhorn {
 
@@ -13,6 +16,26 @@ class InputError : public std::runtime_error {
   /// culprit: the file, flag or argument at fault. remedy: what would be right (may be empty).
   InputError(const std::string& culprit, const std::string& reason, const std::string& remedy = {})
       : std::runtime_error(culprit + ": " + reason + (remedy.empty() ? "" : "; " + remedy)) {}
+  /// The whole line, as another client found it.
+  explicit InputError(const std::string& line) : std::runtime_error(line) {}
+};
+
+/// Clients that no longer answer within the time limit.
+class ClientLost : public std::runtime_error {
+ public:
+  ClientLost(const std::string& line, std::vector<std::size_t> lost)
+      : std::runtime_error(line), lost_(std::move(lost)) {}
+  /// Who is silent; empty if all answer and the exchange still did not come about.
+  [[nodiscard]] const std::vector<std::size_t>& lost() const { return lost_; }
+
+ private:
+  std::vector<std::size_t> lost_;
+};
+
+/// Another client has given up, for the reason in the text.
+class ClientFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 }  // namespace fedsinkhorn

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "fedsinkhorn/result.hpp"
 
@@ -14,10 +15,6 @@ namespace fedsinkhorn {
 /// float64: everything. mixed: the kernel is stored in float32, all else is float64. float32: kernel, scalings and
 /// products in float32, long sums in float64. digits50: 50 decimal digits, for small problems.
 enum class Precision { float64, float32, mixed, digits50 };
-
-/// fused: one read of the kernel an iteration. two: two products, each output element summed by one thread in a fixed
-/// order. Both give the same bits for every number of threads (fused: up to three targets).
-enum class Passes { fused, two };
 
 /// dense: exp((phi + psi - C) / epsilon) is stored. online: it is computed anew whenever it is needed.
 enum class KernelKind { dense, online };
@@ -29,6 +26,12 @@ enum class Stabilization { absorption, log };
 /// check: prove before solving that the allowed pairs can carry the masses. skip: do not (large problems with many
 /// forbidden pairs).
 enum class Feasibility { check, skip };
+
+/// 0 x 0: chosen, as square as the number of clients allows.
+struct GridShape {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
 
 /// What a progress display needs, handed out after every check.
 struct Progress {
@@ -48,7 +51,7 @@ struct Options {
   std::int64_t check_every = 1;
 
   std::string method = "sinkhorn";
-  std::string topology = "centralized";
+  std::string topology = "auto";  ///< auto: centralized for one client, all-to-all for several
   std::string backend = "auto";
   Passes passes = Passes::fused;
   KernelKind kernel = KernelKind::dense;
@@ -56,8 +59,15 @@ struct Options {
   Stabilization stabilization = Stabilization::absorption;
   Feasibility feasibility = Feasibility::check;
 
-  int threads = 0;            ///< 0: as many as this machine has cores
+  int threads = 0;            ///< of each client; 0: this machine's cores, shared among its clients
   std::string simd = "auto";  ///< instruction set: auto, avx512, avx2, sse4, baseline
+
+  std::size_t clients = 0;          ///< 0: one, or as many as there are problems, or MPI ranks
+  double timeout = 60;              ///< seconds to wait for another client
+  std::int64_t local_steps = 1;     ///< iterations from one exchange to the next
+  GridShape grid;                   ///< of clients, for the topology of that name
+  std::vector<double> row_weights;  ///< shares of the rows (and columns) the clients own; empty: even
+  bool keep_local = false;          ///< f is not gathered: every MPI rank's result has its own rows alone
 
   /// Set to true (by a signal handler, another thread) to stop after the current iteration. Not looked at while the
   /// input is checked, the kernel built or the result evaluated.

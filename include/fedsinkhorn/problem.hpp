@@ -11,7 +11,8 @@
 
 namespace fedsinkhorn {
 
-/// A cost for every pair. +inf forbids the pair; NaN and -inf are refused. Any offset and sign.
+/// A cost for every pair. +inf forbids the pair; NaN and -inf are refused. Any offset and sign. A client of a star that
+/// is not its server needs none and may leave the matrix empty.
 struct CostMatrix {
   AnyMatrix matrix;  ///< n x m
   /// If set, called as rows_done(first, count) from any thread when those rows will not be read again soon; the owner
@@ -41,6 +42,15 @@ struct InputNames {
   std::string epsilon = "epsilon";
 };
 
+/// Which inputs are this client's part alone (true) and not the whole (false). Parts lie one after the other in the
+/// order of the clients.
+struct Parts {
+  bool rows = false;     ///< the rows of the cost matrix, or the points x
+  bool columns = false;  ///< the points y: every client gets to know all of them
+  bool a = false;
+  bool b = false;
+};
+
 /// Views only: the caller keeps the data alive until solve() returns.
 struct Problem {
   Cost cost;
@@ -49,6 +59,7 @@ struct Problem {
   MatrixView<double> b{};        ///< m x N masses, one column a target; empty means one uniform target with total 1
   double mass_tolerance = 1e-8;  ///< relative difference of the totals of a and b put down to rounding
   InputNames names{};
+  Parts parts{};
 };
 
 }  // namespace fedsinkhorn

@@ -10,6 +10,10 @@ namespace fedsinkhorn {
 
 enum class Norm { l1, l2, linf };
 
+/// fused: one read of the kernel an iteration. two: two products, each output element summed by one thread in a fixed
+/// order. Both give the same bits for every number of threads (fused: up to three targets).
+enum class Passes { fused, two };
+
 enum class Status { converged, iteration_limit, diverged, interrupted };
 
 /// Norms of P 1 - a and P' 1 - b.
@@ -41,19 +45,36 @@ struct TraceRow {
   double error_b = 0;
 };
 
+/// Bytes by what they were for.
+struct TrafficBytes {
+  std::uint64_t setup = 0;     ///< agreeing on the problem
+  std::uint64_t rounds = 0;    ///< the rounds of the iteration
+  std::uint64_t rebuilds = 0;  ///< potentials for new kernels, measurements of marginals
+  std::uint64_t results = 0;   ///< costs and potentials at the end
+
+  [[nodiscard]] std::uint64_t total() const { return setup + rounds + rebuilds + results; }
+};
+
 /// What one client held and spent.
 struct ClientReport {
   std::size_t client = 0;
   std::size_t first_row = 0;
   std::size_t last_row = 0;  ///< one past the end
+  std::size_t first_column = 0;
+  std::size_t last_column = 0;
   double compute_seconds = 0;
   double communication_seconds = 0;
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
+  TrafficBytes sent;
+  TrafficBytes received;
+  std::uint64_t exchanges = 0;          ///< times it waited for slices of others during the rounds
+  std::uint64_t kernel_bytes = 0;       ///< of the blocks of K it holds
+  std::uint64_t peak_memory_bytes = 0;  ///< largest resident set of its process; clients of one process share it
 };
 
 /// The potentials define the plan: P_ij = exp((f_i + g_j - C_ij) / epsilon). They are in cost units; the paper's
 /// scalings are u = exp(f / epsilon), v = exp(g / epsilon). Where a_i = 0, f_i = -inf (likewise g).
+/// Client 0 gets all of it (of f its own rows alone with Options::keep_local); other MPI ranks get their own rows of f
+/// and columns of g.
 struct Result {
   Status status = Status::iteration_limit;
   std::int64_t iterations = 0;
@@ -62,8 +83,10 @@ struct Result {
   std::size_t rows = 0;
   std::size_t columns = 0;
   std::size_t targets = 1;
-  std::vector<double> f;  ///< rows x targets, row-major
-  std::vector<double> g;  ///< columns x targets, row-major
+  std::size_t first_row = 0;     ///< of those in f
+  std::size_t first_column = 0;  ///< of those in g
+  std::vector<double> f;         ///< rows x targets, row-major
+  std::vector<double> g;         ///< columns x targets, row-major
   /// What rounding the potentials to float64 left out: f + f_rest has about twice the digits, which the plan needs
   /// when epsilon is tiny beside the potentials.
   std::vector<double> f_rest;
@@ -92,7 +115,11 @@ struct Result {
   std::uint64_t kernel_bytes = 0;
   std::string simd;
   std::string backend;
-  int threads = 1;
+  std::string topology;
+  std::string transport;
+  Passes passes = Passes::two;
+  std::size_t this_client = 0;
+  int threads = 1;  ///< of each client
 };
 
 }  // namespace fedsinkhorn

@@ -12,11 +12,38 @@
 
 namespace fedsinkhorn {
 
-/// Solves the problem. Throws InputError for data that cannot be solved as given (naming the culprit) and for a
-/// problem that does not fit into memory; anything else, non-convergence included, is in Result::status.
-/// Safe to call from several threads at once. With more than three targets OpenBLAS is set to one thread, for the whole
-/// process: the work is divided here.
+/// Solves the problem, on Options::clients clients in this process. Throws InputError for data that cannot be solved as
+/// given (naming the culprit) and for a problem that does not fit into memory; anything else, non-convergence included,
+/// is in Result::status. Throws ClientLost if a client did not answer in time. Safe to call from several threads at
+/// once. With more than three targets OpenBLAS is set to one thread, for the whole process: the work is divided here.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options = {});
+
+/// The same with every client's part given by itself (see Parts): one problem a client, all in this process.
+[[nodiscard]] Result solve(std::span<const Problem> clients, const Options& options = {});
+
+/// This process as one client among those mpirun started. Made once, before the first solve; its end takes leave of
+/// the others. Every rank does the same calls. Throws InputError where the library was built without MPI.
+class MpiSession {
+ public:
+  /// timeout: seconds to wait for another rank, whoever is asked.
+  explicit MpiSession(double timeout = 60);
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  [[nodiscard]] std::size_t rank() const;
+  [[nodiscard]] std::size_t size() const;
+
+  struct State;
+  [[nodiscard]] State& state() const { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// Solves with the other ranks, who call it too. Besides InputError, the same on all ranks: ClientLost when a rank no
+/// longer answers, ClientFailed when one gave up; the session is of no use after that.
+[[nodiscard]] Result solve(const Problem& problem, const Options& options, MpiSession& session);
 
 /// Bytes solve() would hold at its peak for this problem, inputs not counted.
 [[nodiscard]] std::uint64_t predicted_bytes(const Problem& problem, const Options& options = {});

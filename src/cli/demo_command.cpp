@@ -1,7 +1,6 @@
 // fedsinkhorn demo: a small problem from nothing to a picture.
 #include <fmt/format.h>
 
-#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -37,7 +36,8 @@ std::vector<double> move_points(const Problem& problem, const Result& result, co
 }
 
 int run_demo(const DemoArguments& arguments) {
-  constexpr std::array files = {"X.npy", "Y.npy", "f.npy", "g.npy", "trace.csv", "transport.svg", "summary.json"};
+  const std::vector<std::string> files = {"X.npy",     "Y.npy",         "f.npy",       "g.npy",
+                                          "trace.csv", "transport.svg", "summary.json"};
   OutputFolder folder(arguments.output, files);
   const DemoClouds clouds = demo_clouds(arguments.points);
   const std::size_t n = clouds.source.size() / 2;

@@ -9,6 +9,7 @@ inline constexpr int kConverged = 0;
 inline constexpr int kInternalError = 1;
 inline constexpr int kBadInput = 2;
 inline constexpr int kNotConverged = 3;
+inline constexpr int kClientLost = 4;
 inline constexpr int kInterrupted = 130;
 
 [[nodiscard]] constexpr int exit_status(Status status) {

@@ -35,8 +35,8 @@ void print_info() {
   line("memory", fmt::format("{}, {} available", human_bytes(total_memory()), human_bytes(available_memory())));
   line("topologies", names(topologies()));
   line("methods", names(methods()));
-  line("MPI", "not in this build");
-  for (const BackendEntry& backend : backends()) {
+  line("MPI", build_info::kMpi ? "yes" : "not in this build");
+  for (const OptionalEntry& backend : backends()) {
     if (backend.name == "cuda") line("CUDA", backend.missing.empty() ? "yes" : "not in this build");
   }
 }

@@ -7,10 +7,12 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/generate_command.hpp"
+#include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/version.hpp"
 
@@ -18,7 +20,15 @@ namespace {
 
 using namespace fedsinkhorn;
 
+/// Several processes say a thing once: the first of those that still answer.
+bool speaks(const std::vector<std::size_t>& lost = {}) {
+  std::size_t speaker = 0;
+  while (std::find(lost.begin(), lost.end(), speaker) != lost.end()) ++speaker;
+  return rank_given_by_mpi() == speaker;
+}
+
 int refuse(const std::string& message) {
+  if (!speaks()) return kBadInput;
   std::string line = message.substr(0, message.find_last_not_of(" \n") + 1);
   std::replace(line.begin(), line.end(), '\n', ' ');
   fmt::print(stderr, "fedsinkhorn: {}\n", line);
@@ -57,7 +67,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return speaks() ? app.exit(error) : kConverged;  // --help, --version
     return refuse(std::string(error.what()) + "; see 'fedsinkhorn " + (argc > 1 ? argv[1] : "") + " --help'");
   }
   return status;
@@ -68,6 +78,11 @@ int guarded_run(int argc, char** argv) {
     return run(argc, argv);
   } catch (const fedsinkhorn::InputError& error) {
     return refuse(error.what());
+  } catch (const ClientLost& error) {
+    if (speaks(error.lost())) fmt::print(stderr, "fedsinkhorn: {}\n", error.what());
+    return kClientLost;
+  } catch (const ClientFailed&) {
+    return kInternalError;  // the one that failed says why
   } catch (const std::bad_alloc&) {
     return refuse("memory: an allocation was refused; use --kernel online or a smaller problem");
   } catch (const std::exception& error) {

@@ -1,97 +1,57 @@
 // fedsinkhorn solve: files in, potentials and a summary out.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <csignal>
-#include <filesystem>
+#include <charconv>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/solve_inputs.hpp"
+#include "cli/solve_outputs.hpp"
+#include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
+#include "comm/collectives.hpp"
+#include "comm/transports.hpp"
 #include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/solve.hpp"
-#include "io/atomic_file.hpp"
-#include "io/output_folder.hpp"
 #include "io/progress.hpp"
-#include "io/summary.hpp"
+#include "registry.hpp"
+#include "solve/mpi_session.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Arguments {
-  std::string cost;
-  std::vector<std::string> points;
-  std::string metric = "sqeuclidean";
+  InputFiles files;
   std::string kernel = "dense";
-  std::string a;
-  std::string b;
-  double epsilon = 0;
   std::string passes = "fused";
   std::string precision = "float64";
   std::string norm = "l1";
   std::string stabilization = "absorption";
   std::string feasibility = "check";
-  std::string transport = "threads";
-  std::int64_t clients = 1;
-  double timeout = 60;
+  std::string transport;
+  std::optional<std::int64_t> clients;
+  std::string grid;
   Options options;
-  std::string output;
-  bool plan = false;
+  OutputPlan output;
   bool quiet = false;
 };
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Stopping on request
-
-std::atomic<bool> stop_requested = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
-
-extern "C" void request_stop(int) { stop_requested = true; }
-
-/// SIGINT and SIGTERM ask for a stop after the current iteration; a second one ends the process as usual.
-class StopOnSignal {
- public:
-  StopOnSignal() {
-    struct sigaction action {};
-    action.sa_handler = request_stop;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    install(SIGINT, action, old_interrupt_);
-    install(SIGTERM, action, old_terminate_);
+GridShape grid_named(const std::string& text) {
+  GridShape shape;
+  const char* end = text.data() + text.size();
+  const auto [cross, rows_wrong] = std::from_chars(text.data(), end, shape.rows);
+  if (rows_wrong == std::errc() && cross != end && *cross == 'x') {
+    const auto [stop, columns_wrong] = std::from_chars(cross + 1, end, shape.columns);
+    if (columns_wrong == std::errc() && stop == end && shape.rows > 0 && shape.columns > 0) return shape;
   }
-  ~StopOnSignal() {
-    sigaction(SIGINT, &old_interrupt_, nullptr);
-    sigaction(SIGTERM, &old_terminate_, nullptr);
-  }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-
- private:
-  // A signal that was ignored from the start (nohup, a background job) stays ignored.
-  static void install(int signal, const struct sigaction& action, struct sigaction& old) {
-    sigaction(signal, &action, &old);
-    if (old.sa_handler == SIG_IGN) sigaction(signal, &old, nullptr);
-  }
-
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
-};
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Reading
-
-template <class Choice>
-Choice choice(const std::string& flag, const std::string& name) {
-  if (const auto found = choice_named<Choice>(name)) return *found;
-  throw InputError(flag, "unknown name '" + name + "'", "choose " + alternatives<Choice>());
+  throw InputError("--grid", "'" + text + "' is not a shape", "give rows x columns of clients, such as 2x3");
 }
 
 Options take_options(const Arguments& arguments) {
@@ -102,173 +62,139 @@ Options take_options(const Arguments& arguments) {
   options.norm = choice<Norm>("--norm", arguments.norm);
   options.stabilization = choice<Stabilization>("--stabilization", arguments.stabilization);
   options.feasibility = choice<Feasibility>("--feasibility", arguments.feasibility);
-  if (arguments.clients != 1) {
-    throw InputError("--clients", fmt::format("{} clients were asked for", arguments.clients),
-                     "this version solves on one client");
+  options.keep_local = arguments.output.keep_local;
+  if (!arguments.grid.empty()) options.grid = grid_named(arguments.grid);
+  if (arguments.clients && *arguments.clients < 1) {
+    throw InputError("--clients", fmt::format("{} clients were asked for", *arguments.clients), "give 1 or more");
   }
-  if (!(arguments.timeout > 0)) {
-    throw InputError("--timeout", fmt::format("{} is no time to wait", arguments.timeout), "give seconds above 0");
-  }
-  if (arguments.transport != "threads") {
-    throw InputError("--transport", "unknown name '" + arguments.transport + "'", "this build knows: threads");
+  options.clients = static_cast<std::size_t>(arguments.clients.value_or(0));
+  if (!(options.timeout > 0)) {
+    throw InputError("--timeout", fmt::format("{} is no time to wait", options.timeout), "give seconds above 0");
   }
   return options;
 }
 
-/// Files stay mapped as long as the problem that refers to them.
-struct Inputs {
-  std::vector<NpyFile> files;
-  std::vector<double> a;
-  std::vector<double> b;
-  Problem problem;
-};
-
-void take_cost(const Arguments& arguments, Inputs& inputs) {
-  if (arguments.cost.empty() == arguments.points.empty()) {
-    throw InputError("solve", arguments.cost.empty() ? "no costs were given" : "both --cost and --points were given",
-                     "give either --cost C.npy or --points X.npy [Y.npy]");
+void check_output(const Arguments& arguments) {
+  const OutputPlan& output = arguments.output;
+  if (output.plan && output.folder.empty()) throw InputError("--plan", "has nowhere to go", "add --output DIR");
+  if (output.keep_local && output.folder.empty()) {
+    throw InputError("--keep-local", "has nowhere to go", "add --output DIR");
   }
-  const auto metric = choice<Metric>("--metric", arguments.metric);
-  InputNames& names = inputs.problem.names;
-  if (!arguments.cost.empty()) {
-    inputs.files.push_back(NpyFile::open(arguments.cost));
-    const NpyFile& file = inputs.files.back();
-    if (file.shape().size() != 2) {
-      throw InputError(arguments.cost, "is one-dimensional", "a cost has two dimensions, rows and columns");
-    }
-    inputs.problem.cost =
-        CostMatrix{file.matrix(), [&file](std::size_t first, std::size_t count) { file.release_rows(first, count); }};
-    names.cost = display_name(arguments.cost);
-    return;
+  if (output.plan && output.keep_local) {
+    throw InputError("--plan", "needs all of f in one place, which --keep-local forbids", "leave one of them out");
   }
-  for (const std::string& path : arguments.points) inputs.files.push_back(NpyFile::open(path));
-  const AnyMatrix x = inputs.files.front().matrix();
-  const AnyMatrix y = inputs.files.back().matrix();
-  inputs.problem.cost = PointClouds{x, y, metric};
-  names.x = display_name(arguments.points.front());
-  names.y = display_name(arguments.points.back());
-  names.cost = names.x;
-}
-
-std::vector<double> read_masses(const std::string& path, Problem& problem, std::size_t& columns) {
-  const NpyFile file = NpyFile::open(path);
-  columns = file.shape().size() == 2 ? file.shape()[1] : 1;
-  // Sums of float32 numbers agree to fewer digits.
-  if (file.is_float32()) problem.mass_tolerance = 1e-5;
-  return file.to_vector();
-}
-
-std::unique_ptr<Inputs> take_inputs(const Arguments& arguments) {
-  auto inputs = std::make_unique<Inputs>();
-  inputs->files.reserve(2);  // views and callbacks refer to the elements
-  take_cost(arguments, *inputs);
-  Problem& problem = inputs->problem;
-  problem.epsilon = arguments.epsilon;
-  problem.names.epsilon = "--epsilon";
-  problem.names.a = arguments.a.empty() ? "a (uniform)" : display_name(arguments.a);
-  problem.names.b = arguments.b.empty() ? "b (uniform)" : display_name(arguments.b);
-  std::size_t columns = 0;
-  if (!arguments.a.empty()) {
-    inputs->a = read_masses(arguments.a, problem, columns);
-    if (columns != 1) {
-      throw InputError(problem.names.a, fmt::format("has {} columns", columns), "the row masses are a single column");
-    }
-    problem.a = inputs->a;
-  }
-  if (!arguments.b.empty()) {
-    inputs->b = read_masses(arguments.b, problem, columns);
-    problem.b = {inputs->b.data(), inputs->b.size() / columns, columns};
-  }
-  return inputs;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Writing
-
-void write_potential(const fs::path& path, const std::vector<double>& values, std::size_t targets) {
-  const std::vector<std::size_t> shape =
-      targets == 1 ? std::vector{values.size()} : std::vector{values.size() / targets, targets};
-  write_npy(path, values, shape);
-}
-
-void write_plan(const fs::path& path, const Problem& problem, const Result& result, int threads) {
-  std::vector<std::size_t> shape = {result.rows, result.columns};
-  if (result.targets > 1) shape.insert(shape.begin(), result.targets);
-  NpyWriter writer(path, shape);
-  const Plan plan(problem, result, threads);
-  const std::size_t rows_each = std::clamp<std::size_t>((std::size_t{1} << 21) / result.columns, 1, result.rows);
-  std::vector<double> block(rows_each * result.columns);
-  for (std::size_t k = 0; k < result.targets; ++k) {
-    for (std::size_t i = 0; i < result.rows; i += rows_each) {
-      const std::size_t count = std::min(rows_each, result.rows - i);
-      plan.rows(i, count, k, block);
-      writer.append(std::span(block).first(count * result.columns));
-    }
-  }
-  writer.finish();
-}
-
-constexpr std::array kResultFiles = {"f.npy", "g.npy", "trace.csv", "summary.json", "plan.npy"};
-
-// A cost that lies where results go would be replaced, or removed, while it is still being read.
-void check_no_input_is_overwritten(const Arguments& arguments) {
-  std::vector<std::string> inputs = arguments.points;
-  for (const std::string* input : {&arguments.cost, &arguments.a, &arguments.b}) {
-    if (!input->empty()) inputs.push_back(*input);
-  }
-  for (const std::string& input : inputs) {
-    for (const char* name : kResultFiles) {
-      std::error_code no_such_file;
-      if (fs::equivalent(input, fs::path(arguments.output) / name, no_such_file)) {
-        throw InputError("--output " + arguments.output, "would overwrite the input " + input, "name another folder");
-      }
-    }
+  if (output.plan && arguments.files.in_parts()) {
+    throw InputError("--plan", "needs all inputs in one place, and some are given in parts", "leave it out");
   }
 }
 
-// The summary comes last: where it is, the rest is complete.
-void write_results(const OutputFolder& folder, const Arguments& arguments, const Options& options,
-                   const Problem& problem, const Result& result) {
-  fs::remove(folder.file("summary.json"));
-  write_potential(folder.file("f.npy"), result.f, result.targets);
-  write_potential(folder.file("g.npy"), result.g, result.targets);
-  if (arguments.plan) {
-    write_plan(folder.file("plan.npy"), problem, result, options.threads);
-  } else {
-    fs::remove(folder.file("plan.npy"));  // one of an earlier run would not belong to these potentials
-  }
-  write_file_atomically(folder.file("trace.csv"), trace_csv(result.trace));
-  write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
-}
-
-// An empty word is mostly a shell variable that was not set; it must not pass for an option left out.
+/// An empty word is mostly a shell variable that was not set; it must not pass for an option left out.
 CLI::Validator not_empty() {
   return {[](const std::string& word) { return word.empty() ? "is empty; give a name" : ""; }, "", "not empty"};
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// The clients of this process, and how to solve with the rest.
+struct Clients {
+  std::size_t first = 0;
+  std::size_t count = 1;
+  std::size_t all = 1;
+  std::unique_ptr<MpiSession> session;  // if the others are ranks
+
+  [[nodiscard]] bool share_process() const { return session == nullptr; }
+  /// Runs it on all ranks and sees to it that it ends alike on all.
+  void agree_on(const std::function<void()>& body) const {
+    if (share_process()) return body();
+    agree(Collectives(*session->state().communicator, Route::through_root), body);
+  }
+  /// Nothing is to be said to the others any more.
+  void part() { session.reset(); }
+};
+
+Clients clients_of(const Arguments& arguments) {
+  const bool under_mpi = started_by_mpi();
+  const std::string transport = !arguments.transport.empty() ? arguments.transport : under_mpi ? "mpi" : "threads";
+  find_available(transports(), transport, "--transport", "use threads");
+  Clients clients;
+  if (transport == "mpi") {
+    if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // says so
+    clients.session = std::make_unique<MpiSession>(arguments.options.timeout);
+    clients.first = clients.session->rank();
+    clients.all = clients.session->size();
+    return clients;
+  }
+  if (under_mpi && ranks_given_by_mpi() > 1) {
+    throw InputError("--transport", fmt::format("threads, but mpirun started {} processes", ranks_given_by_mpi()),
+                     "leave it out, or start one process");
+  }
+  clients.count = clients.all = static_cast<std::size_t>(std::max<std::int64_t>(1, arguments.clients.value_or(1)));
+  return clients;
+}
+
+/// Each client's inputs; the same for all where no file is a client's own.
+std::vector<std::unique_ptr<Inputs>> open_all(const Arguments& arguments, const Options& options,
+                                              const Clients& clients) {
+  std::vector<std::unique_ptr<Inputs>> inputs;
+  const std::size_t sets = arguments.files.in_parts() ? clients.count : 1;
+  for (std::size_t k = 0; k < sets; ++k) {
+    const std::size_t client = clients.first + k;
+    const bool with_cost = options.topology != "star" || clients.share_process() || client == 0;
+    inputs.push_back(open_inputs(arguments.files, client, with_cost));
+  }
+  return inputs;
+}
+
+Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Options& options, const Clients& clients) {
+  if (clients.session) return solve(inputs.front()->problem, options, *clients.session);
+  if (inputs.size() == 1) return solve(inputs.front()->problem, options);
+  std::vector<Problem> problems;
+  for (const auto& of_client : inputs) problems.push_back(of_client->problem);
+  return solve(problems, options);
+}
+
 int solve_files(const Arguments& arguments) {
-  if (arguments.plan && arguments.output.empty()) {
-    throw InputError("--plan", "has nowhere to go", "add --output DIR");
-  }
-  Options options = take_options(arguments);
-  const std::unique_ptr<Inputs> inputs = take_inputs(arguments);
+  Clients clients = clients_of(arguments);
+  Options options;
+  std::vector<std::unique_ptr<Inputs>> inputs;
   std::optional<OutputFolder> folder;
-  if (!arguments.output.empty()) {
-    check_no_input_is_overwritten(arguments);
-    folder.emplace(arguments.output, kResultFiles);
-  }
+  clients.agree_on([&] {
+    check_output(arguments);
+    options = take_options(arguments);
+    if (options.clients != 0 && options.clients != clients.all) {
+      throw InputError("--clients", fmt::format("{} were asked for", options.clients),
+                       fmt::format("mpirun started {}", clients.all));
+    }
+    inputs = open_all(arguments, options, clients);
+    const std::vector<std::string> names =
+        file_names(arguments.output, clients.first, clients.all, clients.share_process());
+    if (arguments.output.folder.empty() || names.empty()) return;
+    for (std::size_t k = 0; k < clients.count; ++k) {
+      check_no_input_is_overwritten(arguments.output, names, arguments.files.paths(clients.first + k));
+    }
+    folder.emplace(arguments.output.folder, names);
+  });
 
   ProgressLine progress(stderr);
   if (!arguments.quiet) options.on_check = [&](const Progress& now) { progress.update(now); };
-  options.interrupt = &stop_requested;
+  options.interrupt = &StopOnSignal::requested();
   const StopOnSignal stop_on_signal;  // while results are written, too
-  const Result result = solve(inputs->problem, options);
+  const Result result = solve_with(inputs, options, clients);
   progress.clear();
-  if (folder) {
-    write_results(*folder, arguments, options, inputs->problem, result);
+  if (folder && arguments.output.keep_local) {
+    clients.agree_on([&] { write_local_rows(*folder, result); });
     folder->keep();
   }
-  if (!arguments.quiet) fmt::print("{}", summary_table(result, options, inputs->problem.epsilon, arguments.output));
+  clients.part();  // what follows takes its time, and nobody has to wait for it
+  // One rank says how it went: as soon as a rank ends with another status than 0, mpirun kills the rest, and client 0
+  // may still be writing.
+  if (result.this_client != 0) return kConverged;
+  const Problem& problem = inputs.front()->problem;
+  if (folder) {
+    write_shared_results(*folder, arguments.output, options, problem, result);
+    folder->keep();
+  }
+  if (!arguments.quiet) fmt::print("{}", summary_table(result, options, problem.epsilon, arguments.output.folder));
   return exit_status(result.status);
 }
 
@@ -279,26 +205,27 @@ void add_solve_command(CLI::App& app, int& status) {
   Options& options = arguments->options;
   CLI::App* command = app.add_subcommand("solve", "Solve an entropic optimal transport problem");
   command->footer(
+      "A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n"
       "Exit status: 0 converged, 2 bad input (nothing written), 3 stopped without converging,\n"
-      "130 interrupted (results so far written).");
+      "4 a client was lost or timed out, 130 interrupted (results so far written).");
 
-  command->add_option("--cost", arguments->cost, "Cost matrix, .npy of n x m; +inf forbids a pair")
+  command->add_option("--cost", arguments->files.cost, "Cost matrix, .npy of n x m; +inf forbids a pair")
       ->check(not_empty())
       ->group("Problem");
-  command->add_option("--points", arguments->points, "Points, .npy of n x d, and of m x d if they differ")
+  command->add_option("--points", arguments->files.points, "Points, .npy of n x d, and of m x d if they differ")
       ->expected(1, 2)
       ->check(not_empty())
       ->group("Problem");
-  command->add_option("--metric", arguments->metric, "Cost between points: " + alternatives<Metric>())
+  command->add_option("--metric", arguments->files.metric, "Cost between points: " + alternatives<Metric>())
       ->capture_default_str()
       ->group("Problem");
-  command->add_option("--a", arguments->a, "Row masses, .npy of n; default uniform")
+  command->add_option("--a", arguments->files.a, "Row masses, .npy of n; default uniform")
       ->check(not_empty())
       ->group("Problem");
-  command->add_option("--b", arguments->b, "Column masses, .npy of m, or m x N for N targets; default uniform")
+  command->add_option("--b", arguments->files.b, "Column masses, .npy of m, or m x N for N targets; default uniform")
       ->check(not_empty())
       ->group("Problem");
-  command->add_option("--epsilon", arguments->epsilon, "Regularisation, absolute, in units of the cost")
+  command->add_option("--epsilon", arguments->files.epsilon, "Regularisation, absolute, in units of the cost")
       ->required()
       ->group("Problem");
 
@@ -336,29 +263,44 @@ void add_solve_command(CLI::App& app, int& status) {
       ->group("How");
   command->add_option("--method", options.method, "Iteration: sinkhorn")->capture_default_str()->group("How");
   command->add_option("--backend", options.backend, "cpu, cuda or auto")->capture_default_str()->group("How");
-  command->add_option("--threads", options.threads, "Threads; 0 means all cores")->capture_default_str()->group("How");
+  command->add_option("--threads", options.threads, "Threads of each client; 0: cores / clients on this machine")
+      ->capture_default_str()
+      ->group("How");
   command->add_option("--simd", options.simd, "Instruction set: auto, avx512, avx2, sse4 or baseline")
       ->capture_default_str()
       ->group("How");
 
-  command->add_option("--topology", options.topology, "Who holds what: centralized")
+  command
+      ->add_option("--topology", options.topology,
+                   "Who holds what: centralized, all-to-all, star, grid or row-reduce; auto: centralized for one client, "
+                   "all-to-all for several")
       ->capture_default_str()
       ->group("Clients");
-  command->add_option("--clients", arguments->clients, "Clients in this process")
+  command
+      ->add_option("--clients", arguments->clients, "Clients in this process; under mpirun every rank is one (default 1)")
+      ->group("Clients");
+  command->add_option("--rows", options.row_weights, "Shares of the rows the clients own, such as 1,1,2; default even")
+      ->delimiter(',')
+      ->group("Clients");
+  command->add_option("--grid", arguments->grid, "Shape of the grid, such as 2x3; default as square as it gets")
+      ->check(not_empty())
+      ->group("Clients");
+  command->add_option("--local-steps", options.local_steps, "Iterations from one exchange to the next")
       ->capture_default_str()
       ->group("Clients");
-  command->add_option("--transport", arguments->transport, "How clients talk: threads")
+  command->add_option("--transport", arguments->transport, "How clients talk: threads or mpi; default mpi under mpirun")
+      ->check(not_empty())
+      ->group("Clients");
+  command->add_option("--timeout", options.timeout, "Seconds to wait for another client")
       ->capture_default_str()
       ->group("Clients");
 
-  command->add_option("--timeout", arguments->timeout, "Seconds to wait for another client; none to wait for here")
-      ->capture_default_str()
-      ->group("Clients");
-
-  command->add_option("--output", arguments->output, "Folder for f.npy, g.npy, trace.csv, summary.json")
+  command->add_option("--output", arguments->output.folder, "Folder for f.npy, g.npy, trace.csv, summary.json")
       ->check(not_empty())
       ->group("Output");
-  command->add_flag("--plan", arguments->plan, "Also write the plan, plan.npy of n x m (N x n x m for N targets)")
+  command->add_flag("--plan", arguments->output.plan, "Also write the plan, plan.npy of n x m (N x n x m for N targets)")
+      ->group("Output");
+  command->add_flag("--keep-local", arguments->output.keep_local, "Every client writes its rows of f, f-0.npy, f-1.npy, ...")
       ->group("Output");
   command->add_flag("--quiet", arguments->quiet, "No progress, no table")->group("Output");
 

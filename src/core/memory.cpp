@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-std::optional<std::uint64_t> meminfo(const std::string& field) {
-  std::ifstream file("/proc/meminfo");
+std::optional<std::uint64_t> kibibytes_in(const char* path, const std::string& field) {
+  std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
     std::istringstream words(line);
@@ -68,10 +68,13 @@ std::uint64_t address_space_leaves() {
 }  // namespace
 
 std::uint64_t available_memory() {
-  return std::min({meminfo("MemAvailable").value_or(kUnlimited), control_group_leaves(), address_space_leaves()});
+  return std::min({kibibytes_in("/proc/meminfo", "MemAvailable").value_or(kUnlimited), control_group_leaves(),
+                   address_space_leaves()});
 }
 
-std::uint64_t total_memory() { return meminfo("MemTotal").value_or(0); }
+std::uint64_t total_memory() { return kibibytes_in("/proc/meminfo", "MemTotal").value_or(0); }
+
+std::uint64_t peak_memory() { return kibibytes_in("/proc/self/status", "VmHWM").value_or(0); }
 
 std::string human_bytes(std::uint64_t bytes) {
   constexpr std::array units = {"B", "kB", "MB", "GB", "TB", "PB"};

@@ -13,6 +13,9 @@ namespace fedsinkhorn {
 /// Bytes of memory of this machine.
 [[nodiscard]] std::uint64_t total_memory();
 
+/// The largest resident set this process has had, in bytes; 0 if the system does not say.
+[[nodiscard]] std::uint64_t peak_memory();
+
 /// "12.8 GB": decimal units, three digits.
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);
 

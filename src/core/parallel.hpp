@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <exception>
 
+#include "core/range.hpp"
+
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -32,21 +34,6 @@ void parallel_chunks(int threads, std::size_t chunks, const Body& body) {
   }
 #endif
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk, std::size_t{0});
-}
-
-/// The half-open range of chunk `index` when `count` items are dealt evenly into `chunks`, in multiples of `grain`
-/// (the last chunk takes the remainder).
-struct Range {
-  std::size_t first = 0;
-  std::size_t last = 0;
-  [[nodiscard]] std::size_t size() const { return last - first; }
-};
-[[nodiscard]] inline Range chunk_range(std::size_t count, std::size_t chunks, std::size_t index,
-                                       std::size_t grain = 1) {
-  const std::size_t grains = (count + grain - 1) / grain;
-  const std::size_t first = grains * index / chunks * grain;
-  const std::size_t last = grains * (index + 1) / chunks * grain;
-  return {first < count ? first : count, last < count ? last : count};
 }
 
 }  // namespace fedsinkhorn

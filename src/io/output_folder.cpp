@@ -18,7 +18,7 @@ void remove_quietly(const std::vector<fs::path>& folders) {
 
 }  // namespace
 
-OutputFolder::OutputFolder(const fs::path& path, std::span<const char* const> names) : path_(path) {
+OutputFolder::OutputFolder(const fs::path& path, std::span<const std::string> names) : path_(path) {
   const std::string name = "--output " + display_name(path);
   std::error_code error;
   if (path.empty()) throw InputError("--output", "is empty", "name a folder");
@@ -42,7 +42,7 @@ OutputFolder::OutputFolder(const fs::path& path, std::span<const char* const> na
     }
   }
   try {
-    for (const char* file_name : names) const AtomicFile never_committed(file(file_name));
+    for (const std::string& file_name : names) const AtomicFile never_committed(file(file_name));
   } catch (const InputError& cause) {
     remove_quietly(made_);
     throw InputError(name, "cannot be written to", cause.what());

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace fedsinkhorn {
@@ -12,12 +13,12 @@ namespace fedsinkhorn {
 class OutputFolder {
  public:
   /// Throws InputError naming the flag and path.
-  OutputFolder(const std::filesystem::path& path, std::span<const char* const> names);
+  OutputFolder(const std::filesystem::path& path, std::span<const std::string> names);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  [[nodiscard]] std::filesystem::path file(const char* name) const { return path_ / name; }
+  [[nodiscard]] std::filesystem::path file(const std::string& name) const { return path_ / name; }
   void keep() { made_.clear(); }
 
  private:

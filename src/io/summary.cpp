@@ -20,6 +20,10 @@ Json errors(Norm norm, const MarginalErrors& error) {
   return {{"norm", name_of(norm)}, {"a", error.a}, {"b", error.b}};
 }
 
+Json by_phase(const TrafficBytes& bytes) {
+  return {{"setup", bytes.setup}, {"rounds", bytes.rounds}, {"rebuilds", bytes.rebuilds}, {"results", bytes.results}};
+}
+
 }  // namespace
 
 std::string summary_json(const Result& result, const Options& options, double epsilon) {
@@ -37,9 +41,11 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["rows"] = result.rows;
   json["columns"] = result.columns;
   json["targets"] = result.targets;
-  json["topology"] = options.topology;
+  json["topology"] = result.topology;
+  json["transport"] = result.transport;
+  json["local_steps"] = options.local_steps;
   json["method"] = options.method;
-  json["passes"] = name_of(options.passes);
+  json["passes"] = name_of(result.passes);
   json["kernel"] = name_of(options.kernel);
   json["stabilization"] = name_of(options.stabilization);
   json["precision"] = name_of(options.precision);
@@ -52,10 +58,16 @@ std::string summary_json(const Result& result, const Options& options, double ep
   for (const ClientReport& client : result.clients) {
     json["clients"].push_back({{"client", client.client},
                                {"rows", {client.first_row, client.last_row}},
+                               {"columns", {client.first_column, client.last_column}},
                                {"compute_seconds", client.compute_seconds},
                                {"communication_seconds", client.communication_seconds},
-                               {"bytes_sent", client.bytes_sent},
-                               {"bytes_received", client.bytes_received}});
+                               {"bytes_sent", client.sent.total()},
+                               {"bytes_received", client.received.total()},
+                               {"sent", by_phase(client.sent)},
+                               {"received", by_phase(client.received)},
+                               {"exchanges", client.exchanges},
+                               {"kernel_bytes", client.kernel_bytes},
+                               {"peak_memory_bytes", client.peak_memory_bytes}});
   }
   if (result.targets > 1) {
     json["targets_solved_alone"] = result.targets_solved_alone;

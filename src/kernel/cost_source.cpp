@@ -5,11 +5,9 @@
 
 namespace fedsinkhorn {
 
-std::unique_ptr<CostSource> make_cost_source(const CheckedProblem& problem, const cpu::Simd& simd) {
-  if (const auto* points = std::get_if<PointClouds>(&problem.input->cost)) {
-    return make_points_cost(*points, problem, simd);
-  }
-  return make_matrix_cost(std::get<CostMatrix>(problem.input->cost), problem);
+std::unique_ptr<CostSource> make_cost_source(const CostBlock& block, const cpu::Simd& simd) {
+  if (std::holds_alternative<PointClouds>(block.input->cost)) return make_points_cost(block, simd);
+  return make_matrix_cost(block);
 }
 
 }  // namespace fedsinkhorn

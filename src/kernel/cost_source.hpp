@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "backend/cpu/simd.hpp"
-#include "core/checked_problem.hpp"
+#include "core/cost_block.hpp"
 
 namespace fedsinkhorn {
 
-/// The cost between active rows and active columns. Thread-safe.
+/// The costs of a block, its rows and columns numbered from 0. Thread-safe.
 class CostSource {
  public:
   virtual ~CostSource() = default;
@@ -30,7 +30,7 @@ class CostSource {
   virtual void rows_done(std::size_t /*row*/, std::size_t /*row_count*/) const {}
 };
 
-/// Reads the problem's matrix in place or computes costs from its points. The problem must outlive the source.
-[[nodiscard]] std::unique_ptr<CostSource> make_cost_source(const CheckedProblem& problem, const cpu::Simd& simd);
+/// Reads the matrix in place or computes costs from points. The block's input must outlive the source.
+[[nodiscard]] std::unique_ptr<CostSource> make_cost_source(const CostBlock& block, const cpu::Simd& simd);
 
 }  // namespace fedsinkhorn

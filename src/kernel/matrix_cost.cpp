@@ -1,54 +1,91 @@
 #include "kernel/matrix_cost.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace fedsinkhorn {
 namespace {
 
 template <class T>
-class MatrixCost final : public CostSource {
+class MatrixCost : public CostSource {
  public:
-  MatrixCost(const MatrixView<T>& matrix, const CostMatrix& cost, const CheckedProblem& problem)
-      : matrix_(matrix), cost_(cost), problem_(problem), all_columns_(problem.m() == problem.columns) {}
+  MatrixCost(const MatrixView<T>& matrix, CostBlock block) : matrix_(matrix), block_(std::move(block)) {}
 
-  [[nodiscard]] std::size_t rows() const override { return problem_.n(); }
-  [[nodiscard]] std::size_t columns() const override { return problem_.m(); }
+  [[nodiscard]] std::size_t rows() const override { return block_.rows.size(); }
+  [[nodiscard]] std::size_t columns() const override { return block_.columns.size(); }
+
+ protected:
+  /// A row of the matrix by its position among all rows.
+  [[nodiscard]] const T* row(std::size_t position) const { return matrix_.row(position - block_.first_held); }
+  [[nodiscard]] const CostBlock& block() const { return block_; }
+  void let_go(std::size_t first, std::size_t last) const {
+    const auto& done = std::get<CostMatrix>(block_.input->cost).rows_done;
+    if (done) done(first - block_.first_held, last - first);
+  }
+
+ private:
+  MatrixView<T> matrix_;
+  CostBlock block_;
+};
+
+template <class T>
+class Straight final : public MatrixCost<T> {
+ public:
+  Straight(const MatrixView<T>& matrix, const CostBlock& block)
+      : MatrixCost<T>(matrix, block),
+        consecutive_columns_(block.columns.empty() ||
+                             block.columns.back() - block.columns.front() + 1 == block.columns.size()) {}
 
   void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
             std::size_t stride) const override {
+    const std::size_t* chosen = this->block().columns.data() + column;
     for (std::size_t k = 0; k < row_count; ++k) {
-      const T* from = matrix_.row(problem_.active_rows[row + k]);
+      const T* from = this->row(this->block().rows[row + k]);
       double* to = out + k * stride;
-      if (all_columns_) {
-        std::copy(from + column, from + column + column_count, to);
+      if (consecutive_columns_) {
+        if (column_count > 0) std::copy(from + chosen[0], from + chosen[0] + column_count, to);
       } else {
-        const std::size_t* chosen = problem_.active_columns.data() + column;
         for (std::size_t j = 0; j < column_count; ++j) to[j] = static_cast<double>(from[chosen[j]]);
       }
     }
   }
 
   void rows_done(std::size_t row, std::size_t row_count) const override {
-    if (!cost_.rows_done || row_count == 0) return;
-    const std::size_t first = problem_.active_rows[row];
-    cost_.rows_done(first, problem_.active_rows[row + row_count - 1] + 1 - first);
+    if (row_count == 0) return;
+    const std::vector<std::size_t>& rows = this->block().rows;
+    this->let_go(rows[row], rows[row + row_count - 1] + 1);
   }
 
  private:
-  MatrixView<T> matrix_;
-  const CostMatrix& cost_;
-  const CheckedProblem& problem_;
-  bool all_columns_;
+  bool consecutive_columns_;
+};
+
+/// C(i, j) read as C(j, i), from rows that have the numbers of the block's columns. A strip of columns is a few hundred
+/// rows of the matrix, and eight rows of the block are one cache line of each.
+template <class T>
+class Transposed final : public MatrixCost<T> {
+ public:
+  using MatrixCost<T>::MatrixCost;
+
+  void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
+            std::size_t stride) const override {
+    const std::size_t* chosen = this->block().rows.data() + row;
+    for (std::size_t j = 0; j < column_count; ++j) {
+      const T* from = this->row(this->block().columns[column + j]);
+      for (std::size_t k = 0; k < row_count; ++k) out[k * stride + j] = static_cast<double>(from[chosen[k]]);
+    }
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<CostSource> make_matrix_cost(const CostMatrix& cost, const CheckedProblem& problem) {
+std::unique_ptr<CostSource> make_matrix_cost(const CostBlock& block) {
   return std::visit(
       [&]<class T>(const MatrixView<T>& matrix) -> std::unique_ptr<CostSource> {
-        return std::make_unique<MatrixCost<T>>(matrix, cost, problem);
+        if (block.transposed) return std::make_unique<Transposed<T>>(matrix, block);
+        return std::make_unique<Straight<T>>(matrix, block);
       },
-      cost.matrix);
+      std::get<CostMatrix>(block.input->cost).matrix);
 }
 
 }  // namespace fedsinkhorn

@@ -1,4 +1,4 @@
-// Costs from a matrix that lies in memory or in a mapped file.
+// Costs read from a matrix, where it is.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,6 @@
 
 namespace fedsinkhorn {
 
-[[nodiscard]] std::unique_ptr<CostSource> make_matrix_cost(const CostMatrix& cost, const CheckedProblem& problem);
+[[nodiscard]] std::unique_ptr<CostSource> make_matrix_cost(const CostBlock& block);
 
 }  // namespace fedsinkhorn

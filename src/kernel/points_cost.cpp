@@ -13,13 +13,13 @@ namespace {
 /// distance is summed from differences all the same.
 constexpr std::size_t kDirectDimensions = 16;
 
-/// The active points as doubles, row-major.
-std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_t>& active) {
+/// The chosen points as doubles, row-major. The first one held is number first_held.
+std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_t>& chosen, std::size_t first_held) {
   return std::visit(
       [&](const auto& view) {
-        std::vector<double> out(active.size() * view.columns);
-        for (std::size_t i = 0; i < active.size(); ++i) {
-          const auto* from = view.row(active[i]);
+        std::vector<double> out(chosen.size() * view.columns);
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+          const auto* from = view.row(chosen[i] - first_held);
           for (std::size_t k = 0; k < view.columns; ++k) out[i * view.columns + k] = static_cast<double>(from[k]);
         }
         return out;
@@ -27,15 +27,22 @@ std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_
       points);
 }
 
-void subtract_common_mean(std::vector<double>& x, std::vector<double>& y, std::size_t dimension) {
-  std::vector<double> mean(dimension);
-  for (const auto* cloud : {&x, &y}) {
-    for (std::size_t i = 0; i < cloud->size(); ++i) mean[i % dimension] += (*cloud)[i];
-  }
-  const std::size_t count = (x.size() + y.size()) / dimension;
-  for (auto* cloud : {&x, &y}) {
-    for (std::size_t i = 0; i < cloud->size(); ++i) (*cloud)[i] -= mean[i % dimension] / static_cast<double>(count);
-  }
+/// The mean of all points y, whichever of them a block has: costs must not depend on who computes them.
+std::vector<double> mean_of(const AnyMatrix& points) {
+  return std::visit(
+      [](const auto& view) {
+        std::vector<double> mean(view.columns);
+        for (std::size_t i = 0; i < view.rows; ++i) {
+          for (std::size_t k = 0; k < view.columns; ++k) mean[k] += static_cast<double>(view(i, k));
+        }
+        for (double& x : mean) x /= static_cast<double>(view.rows);
+        return mean;
+      },
+      points);
+}
+
+void subtract(std::vector<double>& points, const std::vector<double>& origin) {
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] -= origin[i % origin.size()];
 }
 
 std::vector<double> squared_norms(const std::vector<double>& points, std::size_t dimension) {
@@ -161,25 +168,28 @@ class Cosine final : public PointsCost {
 };
 
 template <bool Root>
-std::unique_ptr<CostSource> make_distance(std::vector<double> x, std::vector<double> y, std::size_t dimension,
+std::unique_ptr<CostSource> make_distance(const PointClouds& clouds, std::vector<double> x, std::vector<double> y,
                                           const cpu::Simd& simd) {
+  const std::size_t dimension = columns_of(clouds.y);
   if (dimension <= kDirectDimensions) {
     return std::make_unique<DirectDistance<Root>>(std::move(x), y, dimension, simd);
   }
-  subtract_common_mean(x, y, dimension);
+  const std::vector<double> origin = mean_of(clouds.y);
+  subtract(x, origin);
+  subtract(y, origin);
   return std::make_unique<ProductDistance<Root>>(std::move(x), y, dimension, simd);
 }
 
 }  // namespace
 
-std::unique_ptr<CostSource> make_points_cost(const PointClouds& clouds, const CheckedProblem& problem,
-                                             const cpu::Simd& simd) {
+std::unique_ptr<CostSource> make_points_cost(const CostBlock& block, const cpu::Simd& simd) {
+  const auto& clouds = std::get<PointClouds>(block.input->cost);
   const std::size_t dimension = columns_of(clouds.x);
-  std::vector<double> x = gather(clouds.x, problem.active_rows);
-  std::vector<double> y = gather(clouds.y, problem.active_columns);
+  std::vector<double> x = gather(clouds.x, block.rows, block.first_held);
+  std::vector<double> y = gather(clouds.y, block.columns, 0);
   switch (clouds.metric) {
-    case Metric::sqeuclidean: return make_distance<false>(std::move(x), std::move(y), dimension, simd);
-    case Metric::euclidean: return make_distance<true>(std::move(x), std::move(y), dimension, simd);
+    case Metric::sqeuclidean: return make_distance<false>(clouds, std::move(x), std::move(y), simd);
+    case Metric::euclidean: return make_distance<true>(clouds, std::move(x), std::move(y), simd);
     case Metric::cosine: break;
   }
   scale_to_unit_length(x, dimension);

@@ -1,4 +1,4 @@
-// Costs computed from points: |x - y|^2, |x - y| or 1 - cos(x, y).
+// Costs computed from points.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,6 @@
 
 namespace fedsinkhorn {
 
-/// Keeps packed float64 copies of the active points: (n + m) * d numbers.
-[[nodiscard]] std::unique_ptr<CostSource> make_points_cost(const PointClouds& clouds, const CheckedProblem& problem,
-                                                           const cpu::Simd& simd);
+[[nodiscard]] std::unique_ptr<CostSource> make_points_cost(const CostBlock& block, const cpu::Simd& simd);
 
 }  // namespace fedsinkhorn

@@ -44,7 +44,8 @@ struct WorkCut {
   }
   /// Rows whose products with several targets are formed together: about 16 MB of K, which a shared cache holds.
   static std::size_t target_block(std::size_t rows, std::size_t stride) {
-    const std::size_t wanted = std::clamp<std::size_t>((std::size_t{16} << 20) / (stride * 8), 64, 1024);
+    const std::size_t wanted =
+        std::clamp<std::size_t>((std::size_t{16} << 20) / (std::max<std::size_t>(1, stride) * 8), 64, 1024);
     return std::min((rows + 7) / 8 * 8, wanted / 8 * 8);
   }
   static constexpr std::size_t kRowsEach = 64;
@@ -83,28 +84,35 @@ class RowKernel final : public Kernel {
   }
 
   void apply_transposed(std::size_t targets, const double* u, double* r) override {
+    begin_transposed(targets);
+    add_transposed(targets, {0, rows_.rows()}, u);
+    end_transposed(targets, r);
+  }
+
+  void begin_transposed(std::size_t targets) override {
     reserve_sums(targets, 1);
-    const std::size_t n = rows_.rows();
+    std::fill_n(sums_.data(), targets * stride(), 0.0);
+  }
+
+  void add_transposed(std::size_t targets, Range rows, const double* u) override {
     // A thread owns whole columns: each r_j is summed by one thread, the rows in order.
     constexpr std::size_t grain = 64;
     const std::size_t strips = std::clamp<std::size_t>(stride() / 512, 1, static_cast<std::size_t>(threads_) * 2);
     parallel_chunks(useful_threads(targets), strips, [&](std::size_t strip, std::size_t thread) {
       const Range range = chunk_range(stride(), strips, strip, grain);
       if (range.size() == 0) return;
-      for (std::size_t k = 0; k < targets; ++k) {
-        std::fill_n(sums_.data() + k * stride() + range.first, range.size(), 0.0);
-      }
-      for (std::size_t i = 0; i < n; i += cpu::kRowBlock) {
-        const std::size_t count = std::min(cpu::kRowBlock, n - i);
+      for (std::size_t i = rows.first; i < rows.last; i += cpu::kRowBlock) {
+        const std::size_t count = std::min(cpu::kRowBlock, rows.last - i);
         const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
-          ops_.add_rows(block.data, block.stride, count, range.size(), u + k * n + i,
+          ops_.add_rows(block.data, block.stride, count, range.size(), u + k * rows.size() + (i - rows.first),
                         sums_.data() + k * stride() + range.first);
         }
       }
     });
-    store(targets, r);
   }
+
+  void end_transposed(std::size_t targets, double* r) override { store(targets, r); }
 
   void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
     if (targets <= WorkCut::kFewTargets) {

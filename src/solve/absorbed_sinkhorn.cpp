@@ -1,11 +1,13 @@
 #include "solve/absorbed_sinkhorn.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/parallel.hpp"
+#include "solve/agreement.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -35,20 +37,28 @@ void divide(const double* masses, std::span<const double> products, std::span<do
   for (std::size_t j = 0; j < scalings.size(); ++j) scalings[j] = masses[j] > 0 ? masses[j] / products[j] : 0.0;
 }
 
-}  // namespace
+/// While it lives, messages count as being for building kernels and measuring, not for rounds.
+class Rebuilding {
+ public:
+  explicit Rebuilding(CountingCommunicator& traffic) : traffic_(traffic), before_(traffic.phase()) {
+    traffic_.set_phase(Phase::rebuilds);
+  }
+  ~Rebuilding() { traffic_.set_phase(before_); }
+  Rebuilding(const Rebuilding&) = delete;
+  Rebuilding& operator=(const Rebuilding&) = delete;
 
-/// How a target came out of a round.
-struct AbsorbedSinkhorn::Step {
-  bool usable = true;      // all scalings positive and finite
-  bool stretched = false;  // some left the safe range
-  double error_a = 0;      // before the update of u; on checks only
-  double error_b = 0;      // before the update of v
+ private:
+  CountingCommunicator& traffic_;
+  Phase before_;
 };
 
-AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
-                                   double safe_scaling, int threads)
+}  // namespace
+
+AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic,
+                                   Monitor& monitor, double safe_scaling, int threads)
     : problem_(problem),
       topology_(topology),
+      traffic_(traffic),
       monitor_(monitor),
       safe_scaling_(safe_scaling),
       threads_(threads),
@@ -58,6 +68,7 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       psi_(m_) {}
 
 std::vector<Outcome> AbsorbedSinkhorn::run() {
+  traffic_.set_phase(Phase::rounds);
   run_together();
   while (!apart_.empty()) {
     const Outcome start = std::move(apart_.back());
@@ -88,19 +99,26 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   ids_ = {start.target};
   make_room(1);
   iteration_ = start.iterations;
-  const std::span<const double> b{problem_.target(start.target), m_};
-  const double largest = std::max(largest_magnitude(start.f.value), largest_magnitude(start.g.value));
-  const double grid = exact_grid(2 * largest + 1000 * problem_.epsilon);
-  split(start.f, problem_.a, problem_.epsilon, grid, phi_, part(u_, 0, n_));
-  split(start.g, b, problem_.epsilon, grid, psi_, part(v_, 0, m_));
-  rebuild();
+  {
+    const Rebuilding counted(traffic_);
+    const std::span<const double> b{problem_.target(start.target), m_};
+    const double largest = greatest_of_all(
+        topology_.clients(), std::max(largest_magnitude(start.f.value), largest_magnitude(start.g.value)));
+    const double grid = exact_grid(2 * largest + 1000 * problem_.epsilon);
+    split(start.f, problem_.a, problem_.epsilon, grid, phi_, part(u_, 0, n_));
+    split(start.g, b, problem_.epsilon, grid, psi_, part(v_, 0, m_));
+    std::vector<Note> notes(1);
+    rebuild(notes);
+  }
   iterate();
 }
 
 void AbsorbedSinkhorn::iterate() {
   while (active() > 0) {
-    if (out_of_bounds_) return finish_all(Status::diverged);
-    if (monitor_.interrupted()) return finish_all(Status::interrupted);
+    if (runaway_) return finish_all(Status::diverged);
+    // Clients who are several stop when all have heard of it; one who is alone, at once.
+    const bool alone = topology_.clients().size() == 1;
+    if (stop_ || (alone && monitor_.interrupted())) return finish_all(Status::interrupted);
     if (iteration_ >= monitor_.options().max_iterations) return finish_all(Status::iteration_limit);
     round();
   }
@@ -112,7 +130,10 @@ void AbsorbedSinkhorn::iterate() {
 // g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
 void AbsorbedSinkhorn::first_round() {
   const Stopwatch::Scope timed(monitor_.iterating());
-  iteration_ = 1;
+  const Rebuilding counted(traffic_);
+  const Collectives& clients = topology_.clients();
+  const Norm norm = monitor_.options().norm;
+  iteration_ = checked_ = 1;
   const std::vector<double> zero(m_, 0.0);
   std::vector<double> row_sums(n_);
   topology_.row_log_sums(zero, row_sums);
@@ -127,18 +148,21 @@ void AbsorbedSinkhorn::first_round() {
 
   // The errors the half-steps met. u = v = 1 defines the first plan up to a factor; the one with the right total mass
   // is looked at.
-  const double largest = *std::max_element(row_sums.begin(), row_sums.end());
-  double total = 0;
-  for (double& s : row_sums) total += s = std::exp(s - largest);
-  for (double& s : row_sums) s *= problem_.mass / total;
-  const double error_a = marginal_error(monitor_.options().norm, row_sums.data(), problem_.a.data(), n_);
+  double largest = -kInfinity;
+  for (const double s : row_sums) largest = std::max(largest, s);
+  largest = greatest_of_all(clients, largest);
+  ExactSum total;
+  for (double& s : row_sums) total.add(s = std::exp(s - largest));
+  add_up_of_all(clients, {&total, 1});
+  for (double& s : row_sums) s *= problem_.mass / total.total();
   for (double& s : column_sums) s = std::exp(s);
-  std::vector<double> errors_b(active());
+  std::vector<Note> notes(active());
   for (std::size_t k = 0; k < active(); ++k) {
-    errors_b[k] = marginal_error(monitor_.options().norm, column_sums.data(), b(k), m_);
+    notes[k].error_a = error_part(norm, row_sums.data(), problem_.a.data(), n_);
+    notes[k].error_b = error_part(norm, column_sums.data(), b(k), m_);
   }
 
-  const double grid = exact_grid(std::max(largest_magnitude(phi_), largest_magnitude(psi_)));
+  const double grid = exact_grid(greatest_of_all(clients, std::max(largest_magnitude(phi_), largest_magnitude(psi_))));
   for (std::size_t i = 0; i < n_; ++i) {
     const double exact = std::exchange(phi_[i], round_to_grid(phi_[i], grid));
     const double left_out = std::exp((exact - phi_[i]) / problem_.epsilon);
@@ -149,85 +173,91 @@ void AbsorbedSinkhorn::first_round() {
     const double left_out = std::exp((exact - psi_[j]) / problem_.epsilon);
     for (std::size_t k = 0; k < active(); ++k) v_[k * m_ + j] = b(k)[j] * left_out;
   }
-  rebuild();
-  if (monitor_.is_check(iteration_)) {
-    monitor_.record(iteration_, error_a, *std::max_element(errors_b.begin(), errors_b.end()), active());
-    finish_converged(errors_b);
-  }
+  rebuild(notes);
+  if (monitor_.is_check(iteration_)) record_and_finish(notes);
 }
 
 void AbsorbedSinkhorn::round() {
   const Stopwatch::Scope timed(monitor_.iterating());
+  local_steps();
   ++iteration_;
-  topology_.round(active(), v_.data(), q_.data(), u_next_.data(), r_.data());
+  topology_.rows(active(), q_.data(), u_next_.data());
+  topology_.columns(active(), u_next_.data(), r_.data());
 
-  const bool check = monitor_.is_check(iteration_);
-  std::vector<Step> steps(active());
+  const bool check = monitor_.is_check(checked_, iteration_);
+  checked_ = iteration_;
+  std::vector<Note> notes(active());
   // A few operations on each scaling: threads pay off for very many only.
   const int threads = active() * (n_ + m_) < (std::size_t{1} << 17) ? 1 : threads_;
   parallel_chunks(threads, active(), [&](std::size_t k, std::size_t) {
     divide(b(k), part(r_, k, m_), part(v_next_, k, m_));
-    steps[k] = judge(k, check);
+    notes[k] = judge(k, check);
   });
+  share(v_next_, notes);
 
-  if (active() == 1 && !steps[0].usable) {
+  if (active() == 1 && notes[0].has(Note::kUnusable)) {
     const Potential f = join(phi_, part(u_, 0, n_), problem_.epsilon);
     const Potential g = join(psi_, part(v_, 0, m_), problem_.epsilon);
-    return log_round(f.value, g.value);
+    return log_round(f.value, g.value, check);
   }
   bool stretched = false;
   for (std::size_t k = active(); k-- > 0;) {
-    if (!steps[k].usable) {
+    if (notes[k].has(Note::kUnusable)) {
       // u and v are still those before the step, which is thereby taken back.
       apart_.push_back(outcome(k, Status::iteration_limit, {}));
       --apart_.back().iterations;
       remove(k);
-      steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(k));
+      notes.erase(notes.begin() + static_cast<std::ptrdiff_t>(k));
     } else {
-      stretched |= steps[k].stretched;
+      stretched |= notes[k].has(Note::kStretched);
     }
   }
   std::swap(u_, u_next_);
   std::swap(v_, v_next_);
-  if (check && active() > 0) {
-    double worst_a = 0;
-    double worst_b = 0;
-    std::vector<double> errors_b;
-    for (const Step& step : steps) {
-      worst_a = worse(worst_a, step.error_a);
-      worst_b = worse(worst_b, step.error_b);
-      errors_b.push_back(step.error_b);
-    }
-    monitor_.record(iteration_, worst_a, worst_b, active() + apart_.size());
-    finish_converged(errors_b);
-  }
+  if (check && active() > 0) record_and_finish(notes);
   if (stretched && active() > 0) absorb_all();
 }
 
-AbsorbedSinkhorn::Step AbsorbedSinkhorn::judge(std::size_t slot, bool with_errors) const {
+// Iterations between exchanges, on what is known of the others.
+void AbsorbedSinkhorn::local_steps() {
+  const Options& options = monitor_.options();
+  const std::int64_t steps = std::min(options.local_steps, options.max_iterations - iteration_) - 1;
+  if (steps <= 0) return;
+  std::vector<double> masses(active() * m_);
+  for (std::size_t k = 0; k < active(); ++k) std::copy_n(b(k), m_, masses.data() + k * m_);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    ++iteration_;
+    topology_.local_step(active(), masses.data(), u_.data(), v_.data());
+  }
+}
+
+Note AbsorbedSinkhorn::judge(std::size_t slot, bool with_errors) const {
   const double* q = q_.data() + slot * n_;
   const double* r = r_.data() + slot * m_;
   const Extremes row = extremes({q, n_}, problem_.a.data());
   const Extremes column = extremes({r, m_}, b(slot));
-  Step step;
-  step.usable = row.positive_and_finite && column.positive_and_finite;
-  step.stretched =
+  bool usable = row.positive_and_finite && column.positive_and_finite;
+  const bool stretched =
       std::max(row.greatest, column.greatest) > safe_scaling_ || std::min(row.least, column.least) < 1 / safe_scaling_;
   // A jump of q can take u = a / q out of the range of a double although q itself is within it.
-  if (step.usable && step.stretched) {
-    step.usable = extremes({u_next_.data() + slot * n_, n_}, problem_.a.data()).positive_and_finite &&
-                  extremes({v_next_.data() + slot * m_, m_}, b(slot)).positive_and_finite;
+  if (usable && stretched) {
+    usable = extremes({u_next_.data() + slot * n_, n_}, problem_.a.data()).positive_and_finite &&
+             extremes({v_next_.data() + slot * m_, m_}, b(slot)).positive_and_finite;
   }
+  Note note;
+  if (stretched) note.set(Note::kStretched);
+  if (!usable) note.set(Note::kUnusable);
   if (with_errors) {
     const Norm norm = monitor_.options().norm;
-    step.error_a = marginal_error(norm, u_.data() + slot * n_, q, problem_.a.data(), n_);
-    step.error_b = marginal_error(norm, v_.data() + slot * m_, r, b(slot), m_);
+    note.error_a = error_part(norm, u_.data() + slot * n_, q, problem_.a.data(), n_);
+    note.error_b = error_part(norm, v_.data() + slot * m_, r, b(slot), m_);
   }
-  return step;
+  return note;
 }
 
 // One round in logs for a target that is alone, from potentials f_old, g_old.
-void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old) {
+void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
+  const Rebuilding counted(traffic_);
   const double epsilon = problem_.epsilon;
   const Norm norm = monitor_.options().norm;
   std::vector<double> row_sums(n_);
@@ -239,7 +269,8 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
     phi_[i] = -epsilon * row_sums[i];
     log_a[i] = std::log(problem_.a[i]);
   }
-  const double error_a = marginal_error(norm, seen.data(), problem_.a.data(), n_);
+  std::vector<Note> notes(1);
+  notes[0].error_a = error_part(norm, seen.data(), problem_.a.data(), n_);
   std::vector<double> column_sums(m_);
   topology_.column_log_sums(phi_, log_a, column_sums);
   seen.resize(m_);
@@ -247,14 +278,15 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
     seen[j] = b(0)[j] > 0 ? std::exp(g_old[j] / epsilon + column_sums[j]) : 0.0;
     psi_[j] = -epsilon * column_sums[j];
   }
-  const double error_b = marginal_error(norm, seen.data(), b(0), m_);
+  notes[0].error_b = error_part(norm, seen.data(), b(0), m_);
+  std::array<ErrorPart, 2> errors = {notes[0].error_a, notes[0].error_b};
+  combine_of_all(topology_.clients(), norm, errors);
+  notes[0].error_a = errors[0];
+  notes[0].error_b = errors[1];
   std::copy(problem_.a.begin(), problem_.a.end(), part(u_, 0, n_).begin());
   std::copy(b(0), b(0) + m_, part(v_, 0, m_).begin());
   absorb_all();  // brings phi and psi onto the grid
-  if (monitor_.is_check(iteration_)) {
-    monitor_.record(iteration_, error_a, error_b, active() + apart_.size());
-    finish_converged({error_b});
-  }
+  if (check) record_and_finish(notes);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -262,6 +294,8 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
 // Moves the middle of log(u/a) and log(v/b) over all targets into phi and psi. Targets that are still far from their
 // middle afterwards are set apart.
 void AbsorbedSinkhorn::absorb_all() {
+  const Rebuilding counted(traffic_);
+  const Collectives& clients = topology_.clients();
   const double epsilon = problem_.epsilon;
   const std::size_t targets = active();
   // Deviations from the absorbed potentials, in units of epsilon.
@@ -295,7 +329,7 @@ void AbsorbedSinkhorn::absorb_all() {
   std::vector<double> psi(m_);
   for (std::size_t i = 0; i < n_; ++i) phi[i] = phi_[i] + epsilon * middle(rows, n_, i);
   for (std::size_t j = 0; j < m_; ++j) psi[j] = psi_[j] + epsilon * middle(columns, m_, j);
-  const double grid = exact_grid(std::max(largest_magnitude(phi), largest_magnitude(psi)));
+  const double grid = exact_grid(greatest_of_all(clients, std::max(largest_magnitude(phi), largest_magnitude(psi))));
 
   // Old minus new base is exact: both are multiples of small powers of two and close together.
   const auto rebase = [&](std::vector<double>& base, std::vector<double>& wanted, std::vector<double>& logs,
@@ -319,6 +353,7 @@ void AbsorbedSinkhorn::absorb_all() {
   };
   std::vector<bool> leaves(targets);
   for (std::size_t k = 0; k < targets; ++k) leaves[k] = targets > 1 && is_far(k);
+  if (targets > 1) any_of_all(clients, leaves);
   for (std::size_t k = targets; k-- > 0;) {
     if (leaves[k]) continue;
     for (std::size_t i = 0; i < n_; ++i) u_next_[k * n_ + i] = problem_.a[i] * std::exp(rows[k * n_ + i]);
@@ -338,22 +373,50 @@ void AbsorbedSinkhorn::absorb_all() {
     if (leaves[k]) remove(k);
   }
   ++absorptions_;
-  if (active() > 0) rebuild();
+  std::vector<Note> notes(active());
+  if (active() > 0) rebuild(notes);
 }
 
+// Builds the kernel around phi and psi and shares v and the notes.
+//
 // Potentials of a feasible problem are bounded by the costs along a path of allowed pairs from any row to any other: a
 // single pair where nothing is forbidden, at most all rows and columns otherwise.
-void AbsorbedSinkhorn::rebuild() {
+void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
   topology_.absorb(phi_, psi_);
-  const double steps = problem_.has_forbidden_pairs ? static_cast<double>(n_ + m_) : 4;
-  const double least = *std::min_element(problem_.a.begin(), problem_.a.end());
-  const double per_step = problem_.largest_cost + problem_.epsilon * std::log(problem_.mass / least);
+  const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
+  const double steps = problem_.has_forbidden_pairs ? lines : 4;
+  const double per_step = problem_.largest_cost + problem_.epsilon * std::log(problem_.mass / problem_.least_mass);
   const double bound = 2 * steps * per_step + 2000 * problem_.epsilon;
   const auto outside = [bound](double x) { return !(std::abs(x) <= bound); };
-  out_of_bounds_ = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
+  const bool runaway = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
+  if (runaway) notes[0].set(Note::kRunaway);
+  share(v_, notes);
+  runaway_ = notes[0].has(Note::kRunaway);
+}
+
+// A stop asked for anywhere is a stop for all.
+void AbsorbedSinkhorn::share(const std::vector<double>& v, std::vector<Note>& notes) {
+  if (monitor_.interrupted()) notes[0].set(Note::kStop);
+  topology_.share(active(), v.data(), notes);
+  stop_ = notes[0].has(Note::kStop);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+
+// The errors of a check, which are the same numbers on every client.
+void AbsorbedSinkhorn::record_and_finish(std::span<const Note> notes) {
+  const Norm norm = monitor_.options().norm;
+  double worst_a = 0;
+  double worst_b = 0;
+  std::vector<double> errors_b;
+  for (const Note& note : notes) {
+    errors_b.push_back(error_of(norm, note.error_b));
+    worst_a = worse(worst_a, error_of(norm, note.error_a));
+    worst_b = worse(worst_b, errors_b.back());
+  }
+  monitor_.record(iteration_, worst_a, worst_b, active() + apart_.size());
+  finish_converged(errors_b);
+}
 
 // errors_b: of (u, old v), rows exact. In the L1 norm the update of v cannot make the row error larger than that; in
 // other norms, and at the level of rounding, it can, so the claim is checked before it is made.
@@ -388,6 +451,7 @@ void AbsorbedSinkhorn::finish_all(Status status) {
 
 // Both marginals of the plans as they stand, at the price of one iteration.
 void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors) {
+  const Rebuilding counted(traffic_);
   const Norm norm = monitor_.options().norm;
   const std::size_t count = slots.size();
   std::vector<double> u(count * n_);
@@ -400,10 +464,15 @@ void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<M
   }
   topology_.row_products(count, v.data(), q.data());
   topology_.column_products(count, u.data(), r.data());
+  std::vector<ErrorPart> parts(2 * count);
+  for (std::size_t c = 0; c < count; ++c) {
+    parts[2 * c] = error_part(norm, u.data() + c * n_, q.data() + c * n_, problem_.a.data(), n_);
+    parts[2 * c + 1] = error_part(norm, v.data() + c * m_, r.data() + c * m_, b(slots[c]), m_);
+  }
+  combine_of_all(topology_.clients(), norm, parts);
   errors.resize(count);
   for (std::size_t c = 0; c < count; ++c) {
-    errors[c].a = marginal_error(norm, u.data() + c * n_, q.data() + c * n_, problem_.a.data(), n_);
-    errors[c].b = marginal_error(norm, v.data() + c * m_, r.data() + c * m_, b(slots[c]), m_);
+    errors[c] = {error_of(norm, parts[2 * c]), error_of(norm, parts[2 * c + 1])};
   }
 }
 
@@ -424,6 +493,7 @@ void AbsorbedSinkhorn::remove(std::size_t slot) {
   };
   for (auto* values : {&u_, &u_next_, &q_}) drop(*values, n_);
   for (auto* values : {&v_, &v_next_, &r_}) drop(*values, m_);
+  topology_.remove(slot);
   ids_.erase(ids_.begin() + static_cast<std::ptrdiff_t>(slot));
   confirm_from_.erase(confirm_from_.begin() + static_cast<std::ptrdiff_t>(slot));
 }

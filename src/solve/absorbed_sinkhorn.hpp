@@ -10,13 +10,17 @@
 // orders of magnitude apart), it is taken back and done by log-sum-exp.
 //
 // Several targets share one K as long as their potentials stay close enough to a common pair (phi, psi).
+//
+// Every client runs this loop on its own slices of the vectors. What is decided depends on all of them (is a step
+// usable, has a target converged, must potentials be absorbed), so it is decided on numbers that all clients share.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/checked_problem.hpp"
+#include "comm/counting.hpp"
+#include "problem/checked_problem.hpp"
 #include "solve/outcome.hpp"
 #include "solve/stopping.hpp"
 #include "topology/topology.hpp"
@@ -25,9 +29,10 @@ namespace fedsinkhorn {
 
 class AbsorbedSinkhorn {
  public:
-  /// safe_scaling: the largest ratio u/a or v/b (and its inverse) left unabsorbed.
-  AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor, double safe_scaling,
-                   int threads);
+  /// safe_scaling: the largest ratio u/a or v/b (and its inverse) left unabsorbed. traffic: what the topology's
+  /// messages go through; it is told what they are for.
+  AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic, Monitor& monitor,
+                   double safe_scaling, int threads);
 
   /// All targets to the end: converged, limit reached, diverged or interrupted.
   [[nodiscard]] std::vector<Outcome> run();
@@ -36,8 +41,6 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
 
  private:
-  struct Step;
-
   void run_together();
   void run_alone(const Outcome& start);
   void make_room(std::size_t targets);
@@ -45,11 +48,14 @@ class AbsorbedSinkhorn {
 
   void first_round();
   void round();
-  void log_round(std::span<const double> f_old, std::span<const double> g_old);
-  [[nodiscard]] Step judge(std::size_t slot, bool with_errors) const;
+  void log_round(std::span<const double> f_old, std::span<const double> g_old, bool check);
+  void local_steps();
+  [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
   void absorb_all();
-  void rebuild();
+  void rebuild(std::vector<Note>& notes);
+  void share(const std::vector<double>& v, std::vector<Note>& notes);
 
+  void record_and_finish(std::span<const Note> notes);
   void finish_converged(const std::vector<double>& errors_b);
   void finish_all(Status status);
   void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
@@ -64,11 +70,12 @@ class AbsorbedSinkhorn {
 
   const CheckedProblem& problem_;
   Topology& topology_;
+  CountingCommunicator& traffic_;
   Monitor& monitor_;
   const double safe_scaling_;
   const int threads_;
-  const std::size_t n_;
-  const std::size_t m_;
+  const std::size_t n_;  // own rows
+  const std::size_t m_;  // own columns
 
   std::vector<double> phi_, psi_;  // absorbed, on the grid
   std::vector<std::size_t> ids_;   // target solved in each slot
@@ -77,7 +84,9 @@ class AbsorbedSinkhorn {
   std::vector<double> u_next_, v_next_;  // written by a round, then swapped with u_, v_
   std::vector<double> q_, r_;
   std::int64_t iteration_ = 0;
-  bool out_of_bounds_ = false;
+  std::int64_t checked_ = 0;  // iteration of the last round that could be a check
+  bool stop_ = false;         // asked for at some client
+  bool runaway_ = false;      // see rebuild()
 
   std::vector<Outcome> finished_;
   std::vector<Outcome> apart_;  // targets that left the common range, to be solved alone

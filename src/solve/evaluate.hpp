@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/checked_problem.hpp"
+#include "problem/checked_problem.hpp"
 #include "solve/outcome.hpp"
 #include "topology/topology.hpp"
 

@@ -18,17 +18,17 @@ class PreciseCost {
   explicit PreciseCost(const CheckedProblem& problem) : problem_(problem) {}
 
   [[nodiscard]] bool forbidden(std::size_t i, std::size_t j) const {
-    const auto* matrix = std::get_if<CostMatrix>(&problem_.input->cost);
-    return matrix != nullptr && std::isinf(entry(matrix->matrix, problem_.active_rows[i], problem_.active_columns[j]));
+    const auto* matrix = std::get_if<CostMatrix>(&problem_.input.cost);
+    return matrix != nullptr && std::isinf(entry(matrix->matrix, problem_.rows.active[i], problem_.columns.active[j]));
   }
 
   [[nodiscard]] Number operator()(std::size_t i, std::size_t j) const {
-    const std::size_t row = problem_.active_rows[i];
-    const std::size_t column = problem_.active_columns[j];
-    if (const auto* matrix = std::get_if<CostMatrix>(&problem_.input->cost)) {
+    const std::size_t row = problem_.rows.active[i];
+    const std::size_t column = problem_.columns.active[j];
+    if (const auto* matrix = std::get_if<CostMatrix>(&problem_.input.cost)) {
       return {entry(matrix->matrix, row, column)};
     }
-    const auto& clouds = std::get<PointClouds>(problem_.input->cost);
+    const auto& clouds = std::get<PointClouds>(problem_.input.cost);
     Number distance = 0;
     Number product = 0;
     Number norm_x = 0;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/checked_problem.hpp"
+#include "problem/checked_problem.hpp"
 #include "solve/outcome.hpp"
 #include "solve/stopping.hpp"
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "solve/agreement.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
@@ -25,7 +27,9 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
                          const double* mass) {
     std::vector<double> sums(potential.size());
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::exp(potential[i] / epsilon + log_sums[i]);
-    return marginal_error(options.norm, sums.data(), mass, sums.size());
+    ErrorPart part = error_part(options.norm, sums.data(), mass, sums.size());
+    combine_of_all(topology.clients(), options.norm, {&part, 1});
+    return error_of(options.norm, part);
   };
 
   Outcome outcome;
@@ -55,7 +59,9 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
       outcome.status = Status::iteration_limit;
       break;
     }
-    if (monitor.interrupted()) {
+    std::vector<bool> stop = {monitor.interrupted()};
+    any_of_all(topology.clients(), stop);
+    if (stop[0]) {
       outcome.status = Status::interrupted;
       break;
     }

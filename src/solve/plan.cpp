@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "core/buffer.hpp"
-#include "core/checked_problem.hpp"
+#include "core/cost_block.hpp"
 #include "core/parallel.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
@@ -14,7 +14,7 @@ namespace fedsinkhorn {
 
 struct Plan::State {
   const Result& result;
-  CheckedProblem with_mass;  // rows and columns that have a potential in some target, as they had in the solve
+  CostBlock with_mass;  // rows and columns that have a potential in some target, as they had in the solve
   const cpu::Simd& simd;
   std::unique_ptr<CostSource> cost;
   int threads;
@@ -32,15 +32,8 @@ std::vector<std::size_t> with_potential(const std::vector<double>& potentials, s
   return lines;
 }
 
-CheckedProblem lines_with_mass(const Problem& problem, const Result& result) {
-  CheckedProblem checked;
-  checked.input = &problem;
-  checked.epsilon = problem.epsilon;
-  checked.rows = result.rows;
-  checked.columns = result.columns;
-  checked.active_rows = with_potential(result.f, result.targets);
-  checked.active_columns = with_potential(result.g, result.targets);
-  return checked;
+CostBlock lines_with_mass(const Problem& problem, const Result& result) {
+  return {&problem, with_potential(result.f, result.targets), with_potential(result.g, result.targets)};
 }
 
 Potential potential_of(const std::vector<double>& values, const std::vector<double>& rests,
@@ -60,6 +53,10 @@ void check_shapes(const Problem& problem, const Result& result) {
   const std::size_t columns = matrix != nullptr ? columns_of(matrix->matrix) : rows_of(points->y);
   if (rows != result.rows || columns != result.columns) {
     throw InputError("plan", "the result belongs to a problem of another shape");
+  }
+  if (result.f.size() != rows * result.targets || result.g.size() != columns * result.targets) {
+    throw InputError("plan", "the result has only some of the potentials",
+                     "client 0 has all, unless they were kept local");
   }
 }
 
@@ -85,9 +82,9 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
     throw InputError("plan rows", "asked for rows or a target that are not there");
   }
   if (out.size() / m < count) throw InputError("plan rows", "given too little room");
-  const std::vector<std::size_t>& lines = state_->with_mass.active_rows;
-  const std::vector<std::size_t>& columns = state_->with_mass.active_columns;
-  const double epsilon = state_->with_mass.epsilon;
+  const std::vector<std::size_t>& lines = state_->with_mass.rows;
+  const std::vector<std::size_t>& columns = state_->with_mass.columns;
+  const double epsilon = state_->with_mass.input->epsilon;
   const Potential f = potential_of(result.f, result.f_rest, lines, target, result.targets);
   const Potential g = potential_of(result.g, result.g_rest, columns, target, result.targets);
   const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));

@@ -3,39 +3,6 @@
 #include <utility>
 
 namespace fedsinkhorn {
-namespace {
-
-template <class Difference>
-double norm_of(Norm norm, std::size_t count, const Difference& difference) {
-  double total = 0;
-  switch (norm) {
-    case Norm::l1:
-      for (std::size_t i = 0; i < count; ++i) total += std::abs(difference(i));
-      return total;
-    case Norm::l2:
-      for (std::size_t i = 0; i < count; ++i) total += difference(i) * difference(i);
-      return std::sqrt(total);
-    case Norm::linf: break;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const double x = std::abs(difference(i));
-    if (!(x <= total)) total = x;  // written so that a NaN gets through
-    if (std::isnan(total)) return total;
-  }
-  return total;
-}
-
-}  // namespace
-
-double marginal_error(Norm norm, const double* scaling, const double* product, const double* mass, std::size_t count) {
-  // Where there is no mass the scaling is 0 and the product may be anything, infinite too.
-  return norm_of(norm, count,
-                 [=](std::size_t i) { return (scaling[i] == 0 ? 0.0 : scaling[i] * product[i]) - mass[i]; });
-}
-
-double marginal_error(Norm norm, const double* sums, const double* mass, std::size_t count) {
-  return norm_of(norm, count, [=](std::size_t i) { return sums[i] - mass[i]; });
-}
 
 void Monitor::thin_out_trace() {
   for (std::size_t k = 1; 2 * k < trace_.size(); ++k) trace_[k] = trace_[2 * k];

@@ -1,34 +1,26 @@
 // When to stop, and the record of how it went.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "core/marginal_error.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/options.hpp"
 
 namespace fedsinkhorn {
-
-/// The norm of scaling * product - mass, NaN if anything is.
-[[nodiscard]] double marginal_error(Norm norm, const double* scaling, const double* product, const double* mass,
-                                    std::size_t count);
-
-/// The norm of sums - mass.
-[[nodiscard]] double marginal_error(Norm norm, const double* sums, const double* mass, std::size_t count);
-
-/// The larger of two errors; a NaN is worse than any number.
-[[nodiscard]] inline double worse(double x, double y) { return x >= y || std::isnan(x) ? x : y; }
 
 /// Counts time, keeps the trace, tells the observer, and knows the limits.
 class Monitor {
  public:
   explicit Monitor(const Options& options) : options_(options) {}
 
-  [[nodiscard]] bool is_check(std::int64_t iteration) const {
-    return iteration % options_.check_every == 0 || iteration >= options_.max_iterations;
+  /// Whether a check is due at `iteration`, the one before having been `last`.
+  [[nodiscard]] bool is_check(std::int64_t last, std::int64_t iteration) const {
+    return iteration / options_.check_every != last / options_.check_every || iteration >= options_.max_iterations;
   }
+  [[nodiscard]] bool is_check(std::int64_t iteration) const { return is_check(iteration - 1, iteration); }
   [[nodiscard]] bool interrupted() const { return options_.interrupt != nullptr && options_.interrupt->load(); }
   /// A tolerance of 0 asks for the whole budget: nothing is small enough.
   [[nodiscard]] bool small_enough(double error) const { return options_.tolerance > 0 && error <= options_.tolerance; }

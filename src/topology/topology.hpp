@@ -2,16 +2,19 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "fedsinkhorn/result.hpp"
+#include "comm/collectives.hpp"
 #include "kernel/log_sums.hpp"
+#include "topology/note.hpp"
 
 namespace fedsinkhorn {
 
-/// The iteration as the solver sees it. Vectors of several targets lie one target after the other.
+/// The iteration as one client's loop sees it. The client owns some rows I and some columns J; all vectors here are its
+/// slices: a_I, u_I, q_I, phi_I, and b_J, v_J, r_J, psi_J. Vectors of several targets lie one target after the other.
+/// All verbs but remove and local_step are collective: every client calls the same ones in the same order.
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -19,13 +22,25 @@ class Topology {
   Topology(const Topology&) = delete;
   Topology& operator=(const Topology&) = delete;
 
-  /// From now on K_ij = exp((phi_i + psi_j - C_ij) / epsilon).
+  /// Everyone: for small agreements.
+  [[nodiscard]] virtual const Collectives& clients() const = 0;
+
+  /// From now on K_ij = exp((phi_i + psi_j - C_ij) / epsilon). v must be shared anew.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
 
-  /// One round: q = K v, u = a / q, r = K' u.
-  virtual void round(std::size_t targets, const double* v, double* q, double* u, double* r) = 0;
+  /// Makes v known to whoever needs it, and the clients' notes, one a target, to all: on return they are combined.
+  virtual void share(std::size_t targets, const double* v, std::span<Note> notes) = 0;
+  /// First half of a round: q = (K v)_I with v as last shared, u = a / q.
+  virtual void rows(std::size_t targets, double* q, double* u) = 0;
+  /// Second half: r = (K' u)_J. Follows rows().
+  virtual void columns(std::size_t targets, const double* u, double* r) = 0;
+  /// Both halves without asking anybody: own u and v are updated, those of others taken as last heard. b: targets x J.
+  /// An update that gives zero, infinity or NaN is not made.
+  virtual void local_step(std::size_t targets, const double* b, double* u, double* v) = 0;
+  /// The target in that slot is finished; those after it move down.
+  virtual void remove(std::size_t slot) = 0;
 
-  /// q = K v and r = K' u alone, to measure the marginals of a finished plan.
+  /// q = (K v)_I and r = (K' u)_J alone, to measure the marginals of a finished plan. Leave the shared v alone.
   virtual void row_products(std::size_t targets, const double* v, double* q) = 0;
   virtual void column_products(std::size_t targets, const double* u, double* r) = 0;
 
@@ -33,11 +48,14 @@ class Topology {
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
   virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
                                std::span<double> sums) = 0;
+  /// Row and column sums of the own slices; PlanSums::logarithm is this client's share of the sum.
   [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                         std::size_t targets, const double* u, const double* v) = 0;
 
-  /// What each client held and spent so far.
-  [[nodiscard]] virtual std::vector<ClientReport> reports() const = 0;
+  /// Time spent on arithmetic.
+  [[nodiscard]] virtual double compute_seconds() const = 0;
+  /// Times slices of others were waited for during rounds.
+  [[nodiscard]] virtual std::uint64_t exchanges() const = 0;
 };
 
 }  // namespace fedsinkhorn

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "fedsinkhorn/error.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kNames = {"result.npy", "summary.json"};
+const std::vector<std::string> kNames = {"result.npy", "summary.json"};
 
 class OutputFolderTest : public ::testing::Test {
  protected:

@@ -15,7 +15,11 @@ TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
   result.columns = 4;
   result.error = {0.1 + 0.2, 1e-300};
   result.cost.linear = 1.0 / 3;
-  result.clients = {{0, 0, 3, 0.25, 0, 0, 0}};
+  ClientReport client;
+  client.last_row = 3;
+  client.compute_seconds = 0.25;
+  client.sent = {1, 20, 300, 4000};
+  result.clients = {client};
   const auto json = nlohmann::json::parse(summary_json(result, Options{}, 1e-17));
   EXPECT_EQ(json.at("status"), "iteration_limit");
   EXPECT_EQ(json.at("error").at("norm"), "l1");
@@ -24,6 +28,10 @@ TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
   EXPECT_EQ(json.at("cost").at("linear").get<double>(), 1.0 / 3);
   EXPECT_EQ(json.at("epsilon").get<double>(), 1e-17);
   EXPECT_EQ(json.at("clients").at(0).at("rows"), nlohmann::json({0, 3}));
+  EXPECT_EQ(json.at("clients").at(0).at("compute_seconds").get<double>(), 0.25);
+  EXPECT_EQ(json.at("clients").at(0).at("bytes_sent"), 4321);
+  EXPECT_EQ(json.at("clients").at(0).at("sent").at("rounds"), 20);
+  EXPECT_EQ(json.at("clients").at(0).at("bytes_received"), 0);
   for (const char* field : {"iterations", "exchanges", "rows", "columns", "targets", "topology", "method", "passes",
                             "precision", "backend", "solve_seconds", "wall_seconds", "version", "simd"}) {
     EXPECT_TRUE(json.contains(field)) << field;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/names.hpp"
+#include "problem/checked_problem.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {
@@ -44,7 +45,7 @@ TEST_P(EveryKernel, MatchesSumsByHand) {
     const Problem problem = owned.view();
     const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
     const auto& simd = cpu::simd("auto");
-    const auto cost = make_cost_source(checked, simd);
+    const auto cost = make_cost_source(checked.block(), simd);
     const auto kernel = make_kernel({kind, precision, owned.epsilon, 2}, *cost, simd);
     Random random(11);
     std::vector<double> phi(n);
@@ -93,7 +94,7 @@ TEST(Threads, AnyNumberGivesTheSameBits) {
   const Problem problem = owned.view();
   const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
   const auto& simd = cpu::simd("auto");
-  const auto cost = make_cost_source(checked, simd);
+  const auto cost = make_cost_source(checked.block(), simd);
   const std::size_t targets = 3;
   const std::vector<double> v(targets * checked.m(), 1.5);
   for (const KernelKind kind : {KernelKind::dense, KernelKind::online}) {
@@ -143,7 +144,7 @@ TEST_P(EveryMetric, MatchesTheDefinitionInAnyDimensionAndVariant) {
       problem.cost = PointClouds{MatrixView<double>{x.data(), n, d}, MatrixView<double>{y.data(), m, d}, GetParam()};
       problem.epsilon = 1;
       const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
-      const auto cost = make_cost_source(checked, cpu::simd(variant));
+      const auto cost = make_cost_source(checked.block(), cpu::simd(variant));
       std::vector<double> out(n * 48);
       cost->fill(0, n, 0, m, out.data(), 48);
       for (std::size_t i = 0; i < n; ++i) {
@@ -180,7 +181,7 @@ TEST(Points, DroppedRowsAndColumnsAreSkipped) {
   problem.b = {b.data(), 4, 1};
   problem.epsilon = 1;
   const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
-  const auto cost = make_cost_source(checked, cpu::simd("auto"));
+  const auto cost = make_cost_source(checked.block(), cpu::simd("auto"));
   ASSERT_EQ(cost->rows(), 2U);
   ASSERT_EQ(cost->columns(), 1U);
   std::vector<double> out(32);

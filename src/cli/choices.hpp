@@ -1,0 +1,17 @@
+// Words of the command line that stand for choices.
+#pragma once
+
+#include <string>
+
+#include "core/names.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+
+template <class Choice>
+Choice choice(const std::string& flag, const std::string& name) {
+  if (const auto found = choice_named<Choice>(name)) return *found;
+  throw InputError(flag, "unknown name '" + name + "'", "choose " + alternatives<Choice>());
+}
+
+}  // namespace fedsinkhorn

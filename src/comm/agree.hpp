@@ -1,0 +1,43 @@
+// The end of collectives.hpp, which see: how clients come to fail together.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+
+#include "comm/collectives.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+
+/// What happened at one client, or at none.
+struct Mishap {
+  enum class Kind : char { none, input, memory, other };
+  Kind kind = Kind::none;
+  std::string text;
+};
+
+/// Tells all clients what happened here. Throws that of the lowest rank to which anything happened: InputError for
+/// input and memory, std::runtime_error otherwise.
+void share_mishap(const Collectives& clients, const Mishap& mine);
+
+template <class Body>
+void agree(const Collectives& clients, const Body& body) {
+  Mishap mine;
+  try {
+    body();
+  } catch (const ClientLost&) {  // the others know, or cannot be told
+    throw;
+  } catch (const ClientFailed&) {
+    throw;
+  } catch (const InputError& error) {
+    mine = {Mishap::Kind::input, error.what()};
+  } catch (const std::bad_alloc&) {
+    mine = {Mishap::Kind::memory, "memory: an allocation was refused; use --kernel online or a smaller problem"};
+  } catch (const std::exception& error) {
+    mine = {Mishap::Kind::other, error.what()};
+  }
+  share_mishap(clients, mine);
+}
+
+}  // namespace fedsinkhorn

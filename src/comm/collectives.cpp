@@ -1,0 +1,318 @@
+#include "comm/collectives.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "core/buffer.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using Messages = std::vector<std::unique_ptr<Pending>>;
+
+void wait_all(Communicator& communicator, const Messages& messages) {
+  for (const auto& message : messages) communicator.wait(*message);
+}
+
+std::vector<std::size_t> even_parts(std::size_t count, std::size_t clients) {
+  std::vector<std::size_t> parts(clients, count / clients);
+  for (std::size_t k = 0; k < count % clients; ++k) ++parts[k];
+  return parts;
+}
+
+// Where each part begins, and where the last one ends.
+std::vector<std::size_t> offsets_of(std::span<const std::size_t> counts) {
+  std::vector<std::size_t> offsets(counts.size() + 1);
+  std::partial_sum(counts.begin(), counts.end(), offsets.begin() + 1);
+  return offsets;
+}
+
+/// Values cut into one part for each client. Parts may be empty: then no message is sent, as both sides know.
+template <class T>
+class Parts {
+ public:
+  Parts(std::span<T> whole, std::span<const std::size_t> counts) : whole_(whole), offsets_(offsets_of(counts)) {
+    if (whole.size() != offsets_.back()) throw std::logic_error("the parts of a collective do not make up the whole");
+  }
+  [[nodiscard]] std::span<T> whole() const { return whole_; }
+  [[nodiscard]] std::span<T> operator[](std::size_t k) const {
+    return whole_.subspan(offsets_[k], offsets_[k + 1] - offsets_[k]);
+  }
+
+ private:
+  std::span<T> whole_;
+  std::vector<std::size_t> offsets_;
+};
+
+template <class T>
+void send_later(Communicator& communicator, Messages& messages, std::span<T> data, std::size_t to) {
+  if (!data.empty()) messages.push_back(communicator.start_send(std::as_bytes(data), to, Tag::collective));
+}
+
+template <class T>
+void receive_later(Communicator& communicator, Messages& messages, std::span<T> data, std::size_t from) {
+  if (!data.empty())
+    messages.push_back(communicator.start_receive(std::as_writable_bytes(data), from, Tag::collective));
+}
+
+/// Allgather of anything.
+class Gathering {
+ public:
+  Gathering(Communicator& communicator, Route route, std::span<std::byte> whole, std::span<const std::size_t> counts)
+      : communicator_(communicator),
+        parts_(whole, counts),
+        receives_(communicator.size()),
+        passes_on_(route == Route::through_root && is_root() && communicator.size() > 1),
+        is_leaf_(route == Route::through_root && !is_root()) {
+    const std::size_t mine = communicator.rank();
+    if (is_leaf_) {
+      send_later(communicator, sends_, parts_[mine], 0);
+      return;
+    }
+    for (std::size_t k = 0; k < communicator.size(); ++k) {
+      if (k != mine && !parts_[k].empty()) {
+        receives_[k] = communicator.start_receive(parts_[k], k, Tag::collective);
+      }
+    }
+    if (!passes_on_) send_to_all(parts_[mine]);
+  }
+
+  void wait_for(std::size_t client) {
+    if (client == communicator_.rank()) return;
+    if (is_leaf_) {
+      receive_whole();
+      return;
+    }
+    if (receives_[client]) communicator_.wait(*receives_[client]);
+    receives_[client].reset();
+    pass_on_when_complete();
+  }
+
+  void wait() {
+    for (std::size_t k = 0; k < communicator_.size(); ++k) wait_for(k);
+    pass_on_when_complete();
+    wait_all(communicator_, sends_);
+    sends_.clear();
+  }
+
+ private:
+  [[nodiscard]] bool is_root() const { return communicator_.rank() == 0; }
+
+  void send_to_all(std::span<const std::byte> data) {
+    // Everybody begins with his neighbour, so that not all send to client 0 first.
+    for (std::size_t step = 1; step < communicator_.size(); ++step) {
+      send_later(communicator_, sends_, data, (communicator_.rank() + step) % communicator_.size());
+    }
+  }
+
+  void pass_on_when_complete() {
+    if (!passes_on_ || std::ranges::any_of(receives_, [](const auto& receive) { return receive != nullptr; })) return;
+    passes_on_ = false;
+    send_to_all(parts_.whole());
+  }
+
+  // The root sends everything, this client's own part too. That must not be written to while it is sent, or read by
+  // this client's computations; so the receive does not begin before the first wait.
+  void receive_whole() {
+    if (is_received_ || parts_.whole().empty()) return;
+    wait_all(communicator_, sends_);
+    sends_.clear();
+    communicator_.receive(parts_.whole(), 0, Tag::collective);
+    is_received_ = true;
+  }
+
+  Communicator& communicator_;
+  Parts<std::byte> parts_;
+  Messages receives_;  // by rank
+  Messages sends_;
+  bool passes_on_;  // the root of a star, before it has passed the whole on
+  bool is_leaf_;    // a client of a star
+  bool is_received_ = false;
+};
+
+std::vector<std::size_t> in_bytes(std::span<const std::size_t> counts) {
+  std::vector<std::size_t> bytes(counts.begin(), counts.end());
+  for (std::size_t& count : bytes) count *= sizeof(double);
+  return bytes;
+}
+
+// sum = values_0 + values_1 + ..., in this order; addends has all of them but that of client `rank`, which is `own`.
+void add_up(std::span<const double> own, std::span<const double> addends, std::size_t rank, std::size_t clients,
+            std::span<double> sum) {
+  for (std::size_t k = 0; k < clients; ++k) {
+    const auto values = k == rank ? own : addends.subspan((k < rank ? k : k - 1) * sum.size(), sum.size());
+    if (k == 0) {
+      std::ranges::copy(values, sum.begin());
+    } else {
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+    }
+  }
+}
+
+// Receives what the others send and adds it to `own`.
+void receive_and_add(Communicator& communicator, std::span<const double> own, std::span<double> sum) {
+  const std::size_t others = communicator.size() - 1;
+  Buffer<double> memory(others * sum.size());
+  const auto addends = memory.span();
+  Messages receives;
+  for (std::size_t k = 0; k < others; ++k) {
+    receive_later(communicator, receives, addends.subspan(k * sum.size(), sum.size()),
+                  k < communicator.rank() ? k : k + 1);
+  }
+  wait_all(communicator, receives);
+  add_up(own, addends, communicator.rank(), communicator.size(), sum);
+}
+
+void reduce_scatter_directly(Communicator& communicator, const Parts<const double>& parts, std::span<double> mine) {
+  const std::size_t rank = communicator.rank();
+  Messages sends;
+  for (std::size_t step = 1; step < communicator.size(); ++step) {
+    const std::size_t to = (rank + step) % communicator.size();
+    send_later(communicator, sends, parts[to], to);
+  }
+  receive_and_add(communicator, parts[rank], mine);
+  wait_all(communicator, sends);
+}
+
+void reduce_scatter_through_root(Communicator& communicator, const Parts<const double>& parts,
+                                 std::span<const std::size_t> counts, std::span<double> mine) {
+  if (communicator.rank() != 0) {
+    Messages messages;
+    receive_later(communicator, messages, mine, 0);
+    send_later(communicator, messages, parts.whole(), 0);
+    wait_all(communicator, messages);
+    return;
+  }
+  Buffer<double> memory(parts.whole().size());
+  const Parts<double> sums(memory.span(), counts);
+  receive_and_add(communicator, parts.whole(), sums.whole());
+  Messages sends;
+  for (std::size_t k = 1; k < communicator.size(); ++k) send_later(communicator, sends, sums[k], k);
+  std::ranges::copy(sums[0], mine.begin());
+  wait_all(communicator, sends);
+}
+
+}  // namespace
+
+struct Allgather::State : Gathering {
+  using Gathering::Gathering;
+};
+
+Allgather::Allgather(Communicator& communicator, Route route, std::span<double> whole,
+                     std::span<const std::size_t> counts)
+    : state_(std::make_unique<State>(communicator, route, std::as_writable_bytes(whole), in_bytes(counts))) {}
+Allgather::~Allgather() = default;
+void Allgather::wait_for(std::size_t client) { state_->wait_for(client); }
+void Allgather::wait() { state_->wait(); }
+
+void Collectives::allgather(std::span<double> whole, std::span<const std::size_t> counts) const {
+  Gathering(communicator_, route_, std::as_writable_bytes(whole), in_bytes(counts)).wait();
+}
+
+void Collectives::reduce_scatter(std::span<const double> values, std::span<const std::size_t> counts,
+                                 std::span<double> mine) const {
+  const Parts<const double> parts(values, counts);
+  if (mine.size() != counts[rank()]) throw std::logic_error("the result of a reduce_scatter has the size of one part");
+  if (route_ == Route::direct || size() == 1) {
+    reduce_scatter_directly(communicator_, parts, mine);
+  } else {
+    reduce_scatter_through_root(communicator_, parts, counts, mine);
+  }
+}
+
+void Collectives::allreduce(std::span<double> values) const {
+  if (size() == 1) return;
+  const auto counts = even_parts(values.size(), size());
+  const Parts<double> parts(values, counts);
+  std::vector<double> mine(counts[rank()]);
+  reduce_scatter(values, counts, mine);
+  std::ranges::copy(mine, parts[rank()].begin());
+  allgather(values, counts);
+}
+
+void Collectives::broadcast(std::span<std::byte> data, std::size_t root) const {
+  // In a star client 0 passes on what another client has.
+  const bool passed_on = route_ == Route::through_root && root != 0;
+  const std::size_t source = passed_on ? 0 : root;
+  Messages messages;
+  if (passed_on && rank() == root) send_later(communicator_, messages, data, 0);
+  if (rank() == source) {
+    if (passed_on && !data.empty()) communicator_.receive(data, root, Tag::collective);
+    for (std::size_t k = 0; k < size(); ++k) {
+      if (k != source && k != root) send_later(communicator_, messages, data, k);
+    }
+  } else if (rank() != root) {
+    receive_later(communicator_, messages, data, source);
+  }
+  wait_all(communicator_, messages);
+}
+
+void Collectives::gather(std::span<const double> mine, std::span<const std::size_t> counts, std::span<double> whole,
+                         std::size_t root) const {
+  const bool passed_on = route_ == Route::through_root && root != 0;
+  const bool collects = rank() == (passed_on ? 0 : root);
+  std::vector<double> on_the_way;
+  if (passed_on && collects) {
+    on_the_way.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+    whole = on_the_way;
+  }
+  Messages messages;
+  if (rank() == root || collects) {
+    const Parts<double> parts(whole, counts);
+    std::ranges::copy(mine, parts[rank()].begin());
+    for (std::size_t k = 0; k < size(); ++k) {
+      // In a star client 0 collects all parts but the root's, which the root has, and sends them one by one.
+      if (k != rank() && k != root) receive_later(communicator_, messages, parts[k], collects ? k : 0);
+    }
+    wait_all(communicator_, messages);
+    messages.clear();
+    for (std::size_t k = 0; passed_on && collects && k < size(); ++k) {
+      if (k != root) send_later(communicator_, messages, parts[k], root);
+    }
+  } else {
+    send_later(communicator_, messages, mine, passed_on ? 0 : root);
+  }
+  wait_all(communicator_, messages);
+}
+
+std::vector<std::string> Collectives::allgather_text(const std::string& mine) const {
+  const auto length = static_cast<double>(mine.size());
+  const auto lengths = allgather_numbers({&length, 1});
+  std::vector<std::size_t> counts(size());
+  std::ranges::transform(lengths, counts.begin(), [](double count) { return static_cast<std::size_t>(count); });
+  const auto offsets = offsets_of(counts);
+  std::string whole(offsets.back(), '\0');
+  whole.replace(offsets[rank()], mine.size(), mine);
+  Gathering(communicator_, route_, std::as_writable_bytes(std::span(whole)), counts).wait();
+
+  std::vector<std::string> texts(size());
+  for (std::size_t k = 0; k < size(); ++k) texts[k] = whole.substr(offsets[k], counts[k]);
+  return texts;
+}
+
+std::vector<double> Collectives::allgather_numbers(std::span<const double> mine) const {
+  std::vector<double> all(size() * mine.size());
+  const std::vector<std::size_t> counts(size(), mine.size());
+  std::ranges::copy(mine, Parts<double>(all, counts)[rank()].begin());
+  allgather(all, counts);
+  return all;
+}
+
+void Collectives::barrier() const {
+  std::vector<std::byte> here(size());
+  Gathering(communicator_, route_, here, std::vector<std::size_t>(size(), 1)).wait();
+}
+
+void share_mishap(const Collectives& clients, const Mishap& mine) {
+  const auto all =
+      clients.allgather_text(mine.kind == Mishap::Kind::none ? "" : static_cast<char>(mine.kind) + mine.text);
+  const auto first = std::ranges::find_if(all, [](const std::string& text) { return !text.empty(); });
+  if (first == all.end()) return;
+  const auto kind = static_cast<Mishap::Kind>(first->front());
+  const std::string line = first->substr(1);
+  if (kind == Mishap::Kind::other) throw std::runtime_error(line);
+  throw InputError(line);
+}
+
+}  // namespace fedsinkhorn

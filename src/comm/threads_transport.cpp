@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/transports.hpp"
+#include "comm/watch.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Wakes a client when something has come in for it.
+class Bell {
+ public:
+  void ring() {
+    {
+      const std::lock_guard lock(mutex_);
+      rings_.fetch_add(1, std::memory_order_release);
+    }
+    rung_.notify_one();
+  }
+  [[nodiscard]] std::uint64_t rings() const { return rings_.load(std::memory_order_acquire); }
+  /// Returns when it has rung more often than that, or at `until`.
+  void wait(std::uint64_t seen, Clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    rung_.wait_until(lock, until, [&] { return rings() != seen; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable rung_;
+  std::atomic<std::uint64_t> rings_{0};
+};
+
+class Sent final : public PeerPending {
+ public:
+  using PeerPending::PeerPending;
+  [[nodiscard]] bool done() override { return true; }
+};
+
+class Receipt;
+
+/// From one client to one other. A message goes to the first receipt that waits for its tag, straight into its buffer;
+/// if there is none a copy is kept.
+class Mailbox {
+ public:
+  void put(std::span<const std::byte> data, Tag tag);
+  void add(Receipt& receipt);
+  void withdraw(Receipt& receipt);
+
+ private:
+  struct Letter {
+    Tag tag;
+    std::vector<std::byte> bytes;
+  };
+  std::mutex mutex_;
+  std::deque<Letter> letters_;
+  std::deque<Receipt*> receipts_;
+};
+
+/// A receive. Ending it withdraws it, so nobody writes into a buffer that is gone.
+class Receipt final : public PeerPending {
+ public:
+  Receipt(Mailbox& mailbox, std::span<std::byte> data, std::size_t from, Tag tag)
+      : PeerPending(from), mailbox_(mailbox), data_(data), tag_(tag) {
+    mailbox_.add(*this);
+  }
+  ~Receipt() override {
+    if (state_.load(std::memory_order_acquire) == State::open) mailbox_.withdraw(*this);
+  }
+  Receipt(const Receipt&) = delete;
+  Receipt& operator=(const Receipt&) = delete;
+
+  [[nodiscard]] Tag tag() const { return tag_; }
+  [[nodiscard]] bool done() override {
+    const State state = state_.load(std::memory_order_acquire);
+    if (state == State::wrong_size) {
+      throw std::runtime_error(fmt::format("a message of {} bytes came from client {} where {} were expected",
+                                           came_.load(std::memory_order_relaxed), peer(), data_.size()));
+    }
+    return state == State::filled;
+  }
+
+  /// Under the mailbox's lock.
+  void fill(std::span<const std::byte> data) {
+    const bool fits = data.size() == data_.size();
+    if (fits) std::ranges::copy(data, data_.begin());
+    came_.store(data.size(), std::memory_order_relaxed);
+    state_.store(fits ? State::filled : State::wrong_size, std::memory_order_release);
+  }
+
+ private:
+  enum class State : char { open, filled, wrong_size };
+  Mailbox& mailbox_;
+  std::span<std::byte> data_;
+  Tag tag_;
+  std::atomic<std::size_t> came_{0};
+  std::atomic<State> state_{State::open};
+};
+
+void Mailbox::put(std::span<const std::byte> data, Tag tag) {
+  const std::lock_guard lock(mutex_);
+  const auto first = std::ranges::find(receipts_, tag, &Receipt::tag);
+  if (first == receipts_.end()) {
+    letters_.push_back({tag, {data.begin(), data.end()}});
+    return;
+  }
+  Receipt& receipt = **first;
+  receipts_.erase(first);
+  receipt.fill(data);  // last: from here on its owner may end it
+}
+
+void Mailbox::add(Receipt& receipt) {
+  const std::lock_guard lock(mutex_);
+  const auto first = std::ranges::find(letters_, receipt.tag(), &Letter::tag);
+  if (first == letters_.end()) {
+    receipts_.push_back(&receipt);
+    return;
+  }
+  receipt.fill(first->bytes);
+  letters_.erase(first);
+}
+
+void Mailbox::withdraw(Receipt& receipt) {
+  const std::lock_guard lock(mutex_);
+  std::erase(receipts_, &receipt);
+}
+
+/// What the clients share.
+struct Office {
+  explicit Office(std::size_t count) : clients(count), bells(count), mailboxes(count * count) {}
+
+  [[nodiscard]] Mailbox& mailbox(std::size_t from, std::size_t to) { return mailboxes.at(from * clients + to); }
+
+  std::size_t clients;
+  std::vector<Bell> bells;
+  std::vector<Mailbox> mailboxes;
+};
+
+class ThreadCommunicator final : public WatchedCommunicator {
+ public:
+  ThreadCommunicator(Office& office, std::size_t rank, Seconds timeout)
+      : WatchedCommunicator(timeout), office_(office), rank_(rank) {
+    listen();
+  }
+  ~ThreadCommunicator() override { stop_listening(); }
+  ThreadCommunicator(const ThreadCommunicator&) = delete;
+  ThreadCommunicator& operator=(const ThreadCommunicator&) = delete;
+
+  [[nodiscard]] std::size_t rank() const override { return rank_; }
+  [[nodiscard]] std::size_t size() const override { return office_.clients; }
+
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
+    office_.mailbox(rank_, to).put(data, tag);
+    office_.bells[to].ring();
+    return std::make_unique<Sent>(to);
+  }
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
+    return std::make_unique<Receipt>(office_.mailbox(from, rank_), data, from, tag);
+  }
+
+ protected:
+  void idle(std::uint64_t turn, Clock::time_point until) override {
+    Bell& bell = office_.bells[rank_];
+    if (turn < kYields) {
+      if (bell.rings() == seen_) std::this_thread::yield();
+    } else {
+      bell.wait(seen_, until);
+    }
+    seen_ = bell.rings();
+  }
+
+ private:
+  // Falling asleep and being woken takes longer than most answers: a sum over 7 clients on 2 cores takes 42 us when all
+  // fall asleep at once, 16 us with yields before. Between 10 and 1000 of them there is no difference.
+  static constexpr std::uint64_t kYields = 100;
+
+  Office& office_;
+  std::size_t rank_;
+  std::uint64_t seen_ = 0;
+};
+
+/// Keeps the first exception. What it brings about at other clients comes later: they are told after it is kept.
+class FirstCause {
+ public:
+  void keep(const std::exception_ptr& cause) {
+    const std::lock_guard lock(mutex_);
+    if (!cause_) cause_ = cause;
+  }
+  void rethrow() const {
+    if (cause_) std::rethrow_exception(cause_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr cause_;
+};
+
+template <class Body>
+void run_one(Office& office, std::size_t rank, Seconds timeout, FirstCause& first, const Body& body) {
+  try {
+    ThreadCommunicator communicator(office, rank, timeout);
+    try {
+      body(communicator);
+    } catch (const InputError& error) {
+      first.keep(std::current_exception());
+      communicator.give_up(true, error.what());
+    } catch (const std::exception& error) {
+      first.keep(std::current_exception());
+      communicator.give_up(false, error.what());
+    } catch (...) {
+      first.keep(std::current_exception());
+      communicator.give_up(false, "an unknown failure");
+    }
+  } catch (...) {  // no memory for the communicator: the others will find out by their time limit
+    first.keep(std::current_exception());
+  }
+}
+
+}  // namespace
+
+void run_on_threads(std::size_t clients, Seconds timeout, const std::function<void(Communicator&)>& body) {
+  Office office(clients);
+  FirstCause first;
+  {
+    std::vector<std::jthread> threads;  // joined at the end of this block
+    threads.reserve(clients - 1);
+    // Starting the others is part of what client 0 does: if it fails, those already there are told.
+    run_one(office, 0, timeout, first, [&](Communicator& communicator) {
+      for (std::size_t rank = 1; rank < clients; ++rank) {
+        threads.emplace_back([&, rank] { run_one(office, rank, timeout, first, body); });
+      }
+      body(communicator);
+    });
+  }
+  first.rethrow();
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,197 @@
+#include "comm/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Looking costs a call into the transport for each client, so it is done now and then; nobody minds waiting this long
+// for a failure.
+constexpr auto kBetweenLooks = 10ms;
+// Long enough for a process that has to get its turn on a crowded machine. The two parts and kSending together keep the
+// promise to be gone 5 s after the time limit.
+constexpr auto kRollCall = 1500ms;
+constexpr auto kVerdict = 1500ms;
+// All clients may come to "everybody answers" at the same time, each with a line of its own: the first one is faster.
+constexpr auto kVerdictOfFirst = 1000ms;
+constexpr auto kSending = 1s;
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+// "client 2 has", "clients 2 and 5 have", "clients 0, 2 and 5 have".
+std::string clients_have(const std::vector<std::size_t>& ranks) {
+  std::string text = ranks.size() == 1 ? "client " : "clients ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return text + (ranks.size() == 1 ? " has" : " have");
+}
+
+}  // namespace
+
+/// As it travels: of one size, so that it can be received before it is known what it says. All clients run the same
+/// program on the same kind of machine.
+struct WatchedCommunicator::Notice {
+  enum class Kind : std::uint32_t { who, bad_input, failed, lost };
+  Kind kind = Kind::who;
+  std::uint32_t lost_count = 0;
+  std::array<std::uint32_t, 64> lost{};  // if more are lost, the first ones
+  std::array<char, 480> text{};          // ends with a zero
+
+  static Notice of(Kind kind, std::string_view text, const std::vector<std::size_t>& lost = {}) {
+    static_assert(std::is_trivially_copyable_v<Notice>);
+    Notice notice;
+    notice.kind = kind;
+    notice.lost_count = static_cast<std::uint32_t>(std::min(lost.size(), notice.lost.size()));
+    for (std::size_t i = 0; i < notice.lost_count; ++i) notice.lost[i] = static_cast<std::uint32_t>(lost[i]);
+    text.copy(notice.text.data(), notice.text.size() - 1);
+    return notice;
+  }
+
+  [[noreturn]] void raise() const {
+    const std::string line = text.data();
+    if (kind == Kind::bad_input) throw InputError(line);
+    if (kind == Kind::lost) throw ClientLost(line, {lost.begin(), lost.begin() + lost_count});
+    throw ClientFailed(line);
+  }
+};
+
+// In both, the buffer comes before the message that uses it, and so goes after it.
+struct WatchedCommunicator::Incoming {
+  Notice notice;
+  std::unique_ptr<Pending> message;
+};
+struct WatchedCommunicator::Outgoing {
+  Notice notice;
+  std::vector<std::unique_ptr<Pending>> messages;
+};
+
+WatchedCommunicator::WatchedCommunicator(Seconds timeout)
+    // A thousand years do not fit into the clock; one will do.
+    : timeout_(std::chrono::duration_cast<Clock::duration>(std::min(timeout, Seconds(365.0 * 24 * 3600)))) {}
+
+WatchedCommunicator::~WatchedCommunicator() = default;
+
+void WatchedCommunicator::listen() {
+  heard_.assign(size(), false);
+  heard_[rank()] = true;
+  incoming_.resize(size());
+  for (std::size_t k = 0; k < size(); ++k) {
+    if (k == rank()) continue;
+    incoming_[k] = std::make_unique<Incoming>();
+    incoming_[k]->message = start_receive(std::as_writable_bytes(std::span(&incoming_[k]->notice, 1)), k, Tag::control);
+  }
+}
+
+void WatchedCommunicator::stop_listening() noexcept {
+  incoming_.clear();
+  outgoing_.clear();
+}
+
+void WatchedCommunicator::wait(Pending& message) {
+  if (message.done()) return;
+  const auto deadline = Clock::now() + timeout_;
+  for (std::uint64_t turn = 0;; ++turn) {
+    const auto now = Clock::now();
+    if (now >= next_look_) {
+      look_for_notices();
+      next_look_ = now + kBetweenLooks;
+    }
+    if (roll_is_called_ || now >= deadline) call_the_roll(message);
+    idle(turn, std::min(deadline, next_look_));
+    if (message.done()) return;
+  }
+}
+
+void WatchedCommunicator::give_up(bool bad_input, const char* text) noexcept {
+  if (is_over_) return;
+  is_over_ = true;
+  try {
+    tell_all(Notice::of(bad_input ? Notice::Kind::bad_input : Notice::Kind::failed, text));
+  } catch (const std::exception&) {  // the others will find out by their time limit
+  }
+}
+
+void WatchedCommunicator::look_for_notices() {
+  for (std::size_t k = 0; k < incoming_.size(); ++k) {
+    if (!incoming_[k] || !incoming_[k]->message->done()) continue;
+    const Notice notice = incoming_[k]->notice;
+    if (notice.kind != Notice::Kind::who) {
+      is_over_ = true;
+      notice.raise();
+    }
+    heard_[k] = true;
+    roll_is_called_ = true;
+    incoming_[k]->message = start_receive(std::as_writable_bytes(std::span(&incoming_[k]->notice, 1)), k, Tag::control);
+  }
+}
+
+template <class Condition>
+bool WatchedCommunicator::look_until(Clock::duration limit, const Condition& condition) {
+  const auto end = Clock::now() + limit;
+  for (std::uint64_t turn = 0;; ++turn) {
+    look_for_notices();
+    if (condition()) return true;
+    if (Clock::now() >= end) return false;
+    idle(turn, end);
+  }
+}
+
+void WatchedCommunicator::tell_all(const Notice& notice) {
+  Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
+  out.notice = notice;
+  for (std::size_t k = 0; k < size(); ++k) {
+    if (k != rank()) out.messages.push_back(start_send(bytes_of(out.notice), k, Tag::control));
+  }
+  if (notice.kind == Notice::Kind::who) return;
+  // Last words: nobody will see to their delivery later.
+  const auto end = Clock::now() + kSending;
+  const auto is_done = [](const auto& message) { return message->done(); };
+  for (std::uint64_t turn = 0; !std::ranges::all_of(out.messages, is_done) && Clock::now() < end; ++turn) {
+    idle(turn, end);
+  }
+}
+
+void WatchedCommunicator::call_the_roll(const Pending& message) {
+  const auto limit = fmt::format("{:.3g} s", Seconds(timeout_).count());
+  tell_all(Notice::of(Notice::Kind::who, ""));
+  const auto all_heard = [this] { return std::ranges::find(heard_, false) == heard_.end(); };
+  if (!look_until(kRollCall, all_heard)) {
+    std::vector<std::size_t> silent;
+    for (std::size_t k = 0; k < size(); ++k) {
+      if (!heard_[k]) silent.push_back(k);
+    }
+    end_with(fmt::format("{} not answered for {}", clients_have(silent), limit), silent);
+  }
+  // Somebody else may know of a client that answers some and not others.
+  look_until(rank() == 0 ? kVerdictOfFirst : kVerdict, [] { return false; });
+  const auto* addressed = dynamic_cast<const PeerPending*>(&message);
+  const std::string peer = addressed == nullptr ? "" : fmt::format(" with client {}", addressed->peer());
+  end_with(fmt::format("an exchange of client {}{} did not come about within {} although all clients answer; a longer "
+                       "--timeout may help",
+                       rank(), peer, limit),
+           {});
+}
+
+void WatchedCommunicator::end_with(const std::string& line, std::vector<std::size_t> lost) {
+  is_over_ = true;
+  const Notice notice = Notice::of(Notice::Kind::lost, line, lost);
+  tell_all(notice);
+  throw ClientLost(line, std::move(lost));
+}
+
+}  // namespace fedsinkhorn

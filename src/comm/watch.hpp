@@ -1,0 +1,79 @@
+// What all transports have in common: waiting does not last for ever, and no client is left alone when another fails.
+//
+// Beside the messages proper, clients send each other notices on Tag::control, which are read while waiting:
+//   "who is there?"  A client whose wait takes longer than the time limit calls the roll. Whoever hears that answers by
+//                    calling it too, and will fail as well. Who is not heard within a second and a half is lost.
+//   "I give up"      The end, and what to throw. Whoever comes to a verdict sends it before throwing it, so that all
+//                    clients say the same.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/transports.hpp"
+
+namespace fedsinkhorn {
+
+/// A transport's message, which knows whom it goes to or comes from.
+class PeerPending : public Pending {
+ public:
+  explicit PeerPending(std::size_t peer) : peer_(peer) {}
+  [[nodiscard]] std::size_t peer() const { return peer_; }
+
+ private:
+  std::size_t peer_;
+};
+
+class WatchedCommunicator : public Communicator {
+ public:
+  ~WatchedCommunicator() override;
+
+  void wait(Pending& message) final;
+  void give_up(bool bad_input, const char* text) noexcept final;
+
+ protected:
+  using Clock = std::chrono::steady_clock;
+
+  explicit WatchedCommunicator(Seconds timeout);
+
+  /// Starts listening to notices. For the end of the transport's constructor, when it is able to receive.
+  void listen();
+  /// Withdraws what listen() began. For the beginning of the transport's destructor.
+  void stop_listening() noexcept;
+
+  /// Lets time pass between two looks at messages: returns at `until`, or earlier, and at once if a message has come in
+  /// since it last returned. turn: how many times it has been called during this wait.
+  virtual void idle(std::uint64_t turn, Clock::time_point until) = 0;
+
+  [[nodiscard]] Clock::duration timeout() const { return timeout_; }
+  /// Whether this client has given up, or thrown what another sent. Nothing more should be sent or received.
+  [[nodiscard]] bool is_over() const { return is_over_; }
+
+ private:
+  struct Notice;
+  struct Incoming;
+  struct Outgoing;
+
+  void look_for_notices();
+  /// Looks for notices until the condition holds; false if that takes longer than `limit`.
+  template <class Condition>
+  bool look_until(Clock::duration limit, const Condition& condition);
+  void tell_all(const Notice& notice);
+  [[noreturn]] void call_the_roll(const Pending& message);
+  [[noreturn]] void end_with(const std::string& line, std::vector<std::size_t> lost);
+
+  Clock::duration timeout_;
+  Clock::time_point next_look_{};
+  std::vector<std::unique_ptr<Incoming>> incoming_;  // by rank; none for this client
+  std::vector<std::unique_ptr<Outgoing>> outgoing_;
+  std::vector<bool> heard_;  // who has called the roll
+  bool roll_is_called_ = false;
+  bool is_over_ = false;
+};
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,43 @@
+#include "core/marginal_error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+template <class Difference>
+ErrorPart part_of(Norm norm, std::size_t count, const Difference& difference) {
+  ErrorPart part;
+  switch (norm) {
+    case Norm::l1:
+      for (std::size_t i = 0; i < count; ++i) part.add(std::abs(difference(i)));
+      return part;
+    case Norm::l2:
+      for (std::size_t i = 0; i < count; ++i) part.add(difference(i) * difference(i));
+      return part;
+    case Norm::linf: break;
+  }
+  for (std::size_t i = 0; i < count; ++i) part.value = worse(part.value, std::abs(difference(i)));
+  return part;
+}
+
+}  // namespace
+
+ErrorPart error_part(Norm norm, const double* scaling, const double* product, const double* mass, std::size_t count) {
+  // Where there is no mass the scaling is 0 and the product may be anything, infinite too.
+  return part_of(norm, count,
+                 [=](std::size_t i) { return (scaling[i] == 0 ? 0.0 : scaling[i] * product[i]) - mass[i]; });
+}
+
+ErrorPart error_part(Norm norm, const double* sums, const double* mass, std::size_t count) {
+  return part_of(norm, count, [=](std::size_t i) { return sums[i] - mass[i]; });
+}
+
+ErrorPart combined(Norm norm, const ErrorPart& x, const ErrorPart& y) {
+  if (norm == Norm::linf) return {worse(x.value, y.value), 0};
+  ErrorPart sum = x;
+  sum.add(y);
+  return sum;
+}
+
+double error_of(Norm norm, const ErrorPart& all) { return norm == Norm::l2 ? std::sqrt(all.total()) : all.total(); }
+
+}  // namespace fedsinkhorn

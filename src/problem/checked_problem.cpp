@@ -1,0 +1,75 @@
+#include "problem/checked_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "comm/alone.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "problem/costs.hpp"
+#include "problem/masses.hpp"
+#include "problem/shapes.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+void check_epsilon(const Problem& problem) {
+  if (!(problem.epsilon > 0) || std::isinf(problem.epsilon)) {
+    throw InputError(problem.names.epsilon, fmt::format("{} is not a usable regularisation", problem.epsilon),
+                     "give a positive finite number in units of the cost");
+  }
+  if (std::isinf(1 / problem.epsilon)) {
+    throw InputError(problem.names.epsilon, fmt::format("{} is too small for float64", problem.epsilon));
+  }
+}
+
+std::vector<std::size_t> positions(const Side& side, Range active) {
+  return {side.active.begin() + static_cast<std::ptrdiff_t>(active.first),
+          side.active.begin() + static_cast<std::ptrdiff_t>(active.last)};
+}
+
+}  // namespace
+
+Range CheckedProblem::block_rows() const {
+  if (layout.row_slices.empty()) return {};
+  return {rows.slices[layout.row_slices.first].first, rows.slices[layout.row_slices.last - 1].last};
+}
+
+Range CheckedProblem::block_columns() const {
+  if (layout.column_slices.empty()) return {};
+  return {columns.slices[layout.column_clients[layout.column_slices.first]].first,
+          columns.slices[layout.column_clients[layout.column_slices.last - 1]].last};
+}
+
+CostBlock CheckedProblem::block() const {
+  return {&input, positions(rows, block_rows()), positions(columns, block_columns()), first_held_row};
+}
+
+CostBlock CheckedProblem::column_block() const {
+  return {&input, rows.active, positions(columns, own_columns()), first_held_row, symmetric_cost};
+}
+
+CheckedProblem check_problem(const Problem& problem, const Options& options, const std::vector<Layout>& layouts,
+                             const Collectives& clients, int threads) {
+  CheckedProblem checked;
+  checked.input = problem;
+  checked.epsilon = problem.epsilon;
+  checked.client = clients.rank();
+  checked.clients = clients.size();
+  checked.layout = layouts[checked.client];
+  agree(clients, [&] { check_epsilon(problem); });
+  agree_on_shapes(options, layouts, clients, checked);
+  agree_on_masses(clients, checked);
+  agree_on_costs(clients, threads, checked);
+  agree_on_feasibility(clients, options.feasibility, layouts, checked);
+  return checked;
+}
+
+CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, int threads) {
+  Alone alone;
+  Options options;
+  options.feasibility = feasibility;
+  return check_problem(problem, options, {own_rows(0, 1)}, Collectives(alone), threads);
+}
+
+}  // namespace fedsinkhorn

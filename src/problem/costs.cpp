@@ -1,0 +1,266 @@
+#include "problem/costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/parallel.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+void keep_least(std::atomic<std::size_t>& least, std::size_t candidate) {
+  std::size_t current = least.load();
+  while (candidate < current && !least.compare_exchange_weak(current, candidate)) {
+  }
+}
+
+void keep_greatest(std::atomic<double>& greatest, double candidate) {
+  double current = greatest.load();
+  while (candidate > current && !greatest.compare_exchange_weak(current, candidate)) {
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Symmetry without seeing anybody else's costs: every client adds up a fingerprint of C and one of C' over its entries.
+// The totals are equal if C = C' and, with hardly any chance to the contrary, only then.
+
+std::uint64_t mixed(std::uint64_t x) {
+  x ^= x >> 32U;
+  x *= 0x9e3779b97f4a7c15U;
+  return x ^ (x >> 29U);
+}
+
+std::uint64_t row_weight(std::size_t i) { return mixed(2 * i + 1) | 1U; }
+std::uint64_t column_weight(std::size_t j) { return mixed(mixed(2 * j + 2)) | 1U; }
+
+struct Fingerprint {
+  std::uint64_t straight = 0;
+  std::uint64_t transposed = 0;
+};
+
+template <class T>
+Fingerprint fingerprint_of_row(const T* row, std::size_t i, std::size_t columns) {
+  std::uint64_t straight = 0;
+  std::uint64_t transposed = 0;
+  for (std::size_t j = 0; j < columns; ++j) {
+    const std::uint64_t bits = mixed(std::bit_cast<std::uint64_t>(static_cast<double>(row[j]) + 0.0));  // -0 is 0
+    straight += bits * column_weight(j);
+    transposed += bits * row_weight(j);
+  }
+  return {straight * row_weight(i), transposed * column_weight(i)};
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct Scan {
+  std::size_t first_bad = kNone;  // NaN or -inf, as row * columns + column
+  bool has_forbidden = false;
+  double largest = 0;
+  Fingerprint fingerprint;
+};
+
+/// Which part of the matrix this client looks at: rows and columns as given, zero masses included.
+struct Held {
+  Range rows;
+  Range columns;
+};
+
+Range given_range(const Side& side, const std::vector<std::size_t>& clients_in_order, Range slices) {
+  if (slices.empty()) return {};
+  return {side.given_slices[clients_in_order[slices.first]].first,
+          side.given_slices[clients_in_order[slices.last - 1]].last};
+}
+
+Held held_by(const CheckedProblem& checked) {
+  std::vector<std::size_t> row_order(checked.clients);
+  for (std::size_t k = 0; k < row_order.size(); ++k) row_order[k] = k;
+  return {given_range(checked.rows, row_order, checked.layout.row_slices),
+          given_range(checked.columns, checked.layout.column_clients, checked.layout.column_slices)};
+}
+
+template <class T>
+Scan scan_costs(const MatrixView<T>& cost, const CheckedProblem& checked, const Held& held, bool with_fingerprint,
+                int threads) {
+  const auto& done = std::get<CostMatrix>(checked.input.cost).rows_done;
+  std::atomic<std::size_t> first_bad = kNone;
+  std::atomic<bool> forbidden = false;
+  std::atomic<double> largest = 0;
+  std::atomic<std::uint64_t> straight = 0;
+  std::atomic<std::uint64_t> transposed = 0;
+  const std::size_t width = std::max<std::size_t>(1, held.columns.size());
+  const std::size_t rows_each = std::max<std::size_t>(1, (std::size_t{1} << 18) / width);
+  const std::size_t chunks = (held.rows.size() + rows_each - 1) / rows_each;
+  parallel_chunks(threads, chunks, [&](std::size_t chunk, std::size_t) {
+    const std::size_t first = held.rows.first + chunk * rows_each;
+    const std::size_t last = std::min(held.rows.last, first + rows_each);
+    bool infinite = false;
+    T low = 0;
+    T high = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      const T* values = cost.row(i - checked.first_held_row);
+      bool bad = false;
+      for (std::size_t j = held.columns.first; j < held.columns.last; ++j) {
+        const bool too_high = values[j] > std::numeric_limits<T>::max();
+        bad |= !(values[j] >= std::numeric_limits<T>::lowest());
+        infinite |= too_high;
+        low = std::min(low, values[j]);
+        high = std::max(high, too_high ? T{0} : values[j]);
+      }
+      if (bad) {
+        std::size_t j = held.columns.first;
+        while (values[j] >= std::numeric_limits<T>::lowest()) ++j;
+        keep_least(first_bad, i * cost.columns + j);
+      }
+      if (with_fingerprint) {
+        const Fingerprint row = fingerprint_of_row(values, i, cost.columns);
+        straight += row.straight;
+        transposed += row.transposed;
+      }
+    }
+    keep_greatest(largest, static_cast<double>(std::max(-low, high)));
+    if (infinite) forbidden = true;
+    if (done) done(first - checked.first_held_row, last - first);
+  });
+  return {first_bad, forbidden, largest, {straight, transposed}};
+}
+
+// Sums of potentials and costs, and their ratios to epsilon, must be finite.
+void check_range(const Problem& problem, double largest_cost) {
+  constexpr double limit = 1e300;
+  if (largest_cost > limit) {
+    throw InputError(problem.names.cost, fmt::format("costs up to {:g} overflow when they are added", largest_cost),
+                     "scale the costs and epsilon down");
+  }
+  if (largest_cost / problem.epsilon > limit) {
+    throw InputError(problem.names.epsilon,
+                     fmt::format("{:g} is too small beside costs up to {:g}", problem.epsilon, largest_cost),
+                     "their ratio overflows");
+  }
+}
+
+template <class T>
+Scan checked_scan(const MatrixView<T>& cost, const CheckedProblem& checked, bool with_fingerprint, int threads) {
+  const Scan scan = scan_costs(cost, checked, held_by(checked), with_fingerprint, threads);
+  if (scan.first_bad != kNone) {
+    const std::size_t i = scan.first_bad / cost.columns;
+    const std::size_t j = scan.first_bad % cost.columns;
+    const std::size_t row_of_file = i - checked.first_held_row;
+    throw InputError(checked.input.names.cost,
+                     fmt::format("entry ({}, {}) is {}", row_of_file, j, cost(row_of_file, j)),
+                     "costs must be numbers, or +inf for a forbidden pair");
+  }
+  return scan;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// Returns the largest squared length.
+template <class T>
+double check_coordinates(const MatrixView<T>& points, Range rows, const std::string& name, Metric metric) {
+  double longest = 0;
+  for (std::size_t i = rows.first; i < rows.last; ++i) {
+    double norm = 0;
+    for (std::size_t k = 0; k < points.columns; ++k) {
+      const auto x = static_cast<double>(points(i, k));
+      if (!std::isfinite(x)) {
+        throw InputError(name, fmt::format("coordinate {} of point {} is {}", k, i, x), "coordinates must be finite");
+      }
+      norm += x * x;
+    }
+    if (std::isinf(norm)) throw InputError(name, fmt::format("point {} is too far out for float64", i));
+    if (metric == Metric::cosine && !(norm > 0)) {
+      throw InputError(name, fmt::format("point {} has no length", i), "the cosine metric needs a direction");
+    }
+    longest = std::max(longest, norm);
+  }
+  return longest;
+}
+
+double largest_possible_cost(Metric metric, double longest_x, double longest_y) {
+  const double distance = std::sqrt(longest_x) + std::sqrt(longest_y);
+  switch (metric) {
+    case Metric::sqeuclidean: return distance * distance;
+    case Metric::euclidean: return distance;
+    case Metric::cosine: break;
+  }
+  return 2;
+}
+
+/// The squared lengths of the longest points of x and y that this client holds.
+std::array<double, 2> check_points(const CheckedProblem& checked) {
+  const Held held = held_by(checked);
+  if (held.rows.empty()) return {};
+  const auto& points = std::get<PointClouds>(checked.input.cost);
+  const auto longest = [&](const AnyMatrix& cloud, Range rows, const std::string& name) {
+    return std::visit([&](const auto& view) { return check_coordinates(view, rows, name, points.metric); }, cloud);
+  };
+  const Range rows = {held.rows.first - checked.first_held_row, held.rows.last - checked.first_held_row};
+  return {longest(points.x, rows, checked.input.names.x), longest(points.y, held.columns, checked.input.names.y)};
+}
+
+double greatest(const std::vector<double>& all, std::size_t stride, std::size_t at) {
+  double result = 0;
+  for (std::size_t k = at; k < all.size(); k += stride) result = std::max(result, all[k]);
+  return result;
+}
+
+}  // namespace
+
+void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& checked) {
+  const Problem& problem = checked.input;
+  if (checked.costs_from_points) {
+    std::array<double, 2> longest{};
+    agree(clients, [&] { longest = check_points(checked); });
+    const auto* points = std::get_if<PointClouds>(&problem.cost);
+    const std::vector<double> all = clients.allgather_numbers(longest);
+    // The metric is known to whoever holds points.
+    const double own =
+        points == nullptr ? 0 : largest_possible_cost(points->metric, greatest(all, 2, 0), greatest(all, 2, 1));
+    checked.largest_cost = greatest(clients.allgather_numbers({&own, 1}), 1, 0);
+    agree(clients, [&] { check_range(problem, checked.largest_cost); });
+    return;
+  }
+
+  const bool may_be_symmetric =
+      checked.layout.whole_columns && checked.clients > 1 && checked.rows.given_slices == checked.columns.given_slices;
+  Scan scan;
+  agree(clients, [&] {
+    scan = std::visit([&](const auto& cost) { return checked_scan(cost, checked, may_be_symmetric, threads); },
+                      std::get<CostMatrix>(problem.cost).matrix);
+  });
+  const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};
+  const std::vector<double> all = clients.allgather_numbers(mine);
+  checked.largest_cost = greatest(all, 2, 0);
+  checked.has_forbidden_pairs = greatest(all, 2, 1) > 0;
+  agree(clients, [&] { check_range(problem, checked.largest_cost); });
+
+  if (may_be_symmetric) {
+    const std::array<double, 2> prints = {std::bit_cast<double>(scan.fingerprint.straight),
+                                          std::bit_cast<double>(scan.fingerprint.transposed)};
+    const std::vector<double> everyone = clients.allgather_numbers(prints);
+    std::uint64_t difference = 0;
+    for (std::size_t k = 0; k < everyone.size(); k += 2) {
+      difference += std::bit_cast<std::uint64_t>(everyone[k]) - std::bit_cast<std::uint64_t>(everyone[k + 1]);
+    }
+    checked.symmetric_cost = difference == 0;
+  }
+  if (checked.layout.whole_columns && problem.parts.rows && checked.clients > 1) {
+    agree(clients, [&] {
+      if (checked.symmetric_cost) return;
+      throw InputError(problem.names.cost, "is given in parts and is not symmetric, but all-to-all needs its columns",
+                       "use --topology row-reduce, which needs rows alone");
+    });
+  }
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+
+#include "core/feasibility.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "problem/costs.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// The block of active rows and columns a client holds.
+struct Block {
+  Range rows;
+  Range columns;
+  [[nodiscard]] std::size_t words() const {
+    return rows.size() * ((columns.size() + PairSet::kWordBits - 1) / PairSet::kWordBits);
+  }
+};
+
+Block block_of(const CheckedProblem& checked, const Layout& layout) {
+  if (layout.row_slices.empty() || layout.column_slices.empty()) return {};
+  const std::vector<Range>& columns = checked.columns.slices;
+  return {{checked.rows.slices[layout.row_slices.first].first, checked.rows.slices[layout.row_slices.last - 1].last},
+          {columns[layout.column_clients[layout.column_slices.first]].first,
+           columns[layout.column_clients[layout.column_slices.last - 1]].last}};
+}
+
+template <class T>
+PairSet allowed_pairs(const MatrixView<T>& cost, const CheckedProblem& checked, const Block& block) {
+  const auto& done = std::get<CostMatrix>(checked.input.cost).rows_done;
+  PairSet pairs(block.rows.size(), block.columns.size());
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    const std::size_t at = checked.rows.active[block.rows.first + i] - checked.first_held_row;
+    const T* row = cost.row(at);
+    for (std::size_t j = 0; j < block.columns.size(); ++j) {
+      if (row[checked.columns.active[block.columns.first + j]] <= std::numeric_limits<T>::max()) pairs.allow(i, j);
+    }
+    if (done) done(at, 1);
+  }
+  return pairs;
+}
+
+/// All allowed pairs at client 0; nothing elsewhere.
+std::optional<PairSet> gather_pairs(const Collectives& clients, const std::vector<Layout>& layouts,
+                                    const CheckedProblem& checked) {
+  const Block own = block_of(checked, checked.layout);
+  const PairSet mine = std::visit([&](const auto& cost) { return allowed_pairs(cost, checked, own); },
+                                  std::get<CostMatrix>(checked.input.cost).matrix);
+  Communicator& communicator = clients.communicator();
+  std::optional<PairSet> all;
+  if (clients.rank() == 0) all.emplace(checked.rows.size(), checked.columns.size());
+  std::vector<std::uint64_t> words;
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    const Block block = block_of(checked, layouts[client]);
+    if (block.words() == 0) continue;
+    if (client == clients.rank()) {
+      words.clear();
+      for (std::size_t i = 0; i < mine.rows(); ++i) words.insert(words.end(), mine.row(i).begin(), mine.row(i).end());
+      if (client != 0) communicator.send(std::as_bytes(std::span(words)), 0, Tag::slice);
+    }
+    if (clients.rank() != 0) continue;
+    if (client != 0) {
+      words.resize(block.words());
+      communicator.receive(std::as_writable_bytes(std::span(words)), client, Tag::slice);
+    }
+    const std::size_t stride = block.words() / block.rows.size();
+    for (std::size_t i = 0; i < block.rows.size(); ++i) {
+      for (std::size_t w = 0; w < stride; ++w) {
+        for_each_bit(words[i * stride + w], w,
+                     [&](std::size_t j) { all->allow(block.rows.first + i, block.columns.first + j); });
+      }
+    }
+  }
+  return all;
+}
+
+/// The masses of all clients at client 0.
+struct AllMasses {
+  std::vector<double> a;
+  std::vector<double> b;  // targets x columns
+};
+
+AllMasses gather_masses(const Collectives& clients, const CheckedProblem& checked) {
+  AllMasses all;
+  const bool root = clients.rank() == 0;
+  if (root) all.a.resize(checked.rows.size());
+  if (root) all.b.resize(checked.targets * checked.columns.size());
+  std::vector<std::size_t> counts;
+  for (const Range& slice : checked.rows.slices) counts.push_back(slice.size());
+  clients.gather(checked.a, counts, all.a, 0);
+  for (std::size_t k = 0; k < checked.targets; ++k) {
+    // Slices of columns need not lie in the order of the clients.
+    std::vector<double> slices(root ? checked.columns.size() : 0);
+    counts.clear();
+    for (const Range& slice : checked.columns.slices) counts.push_back(slice.size());
+    clients.gather({checked.target(k), checked.m()}, counts, slices, 0);
+    if (!root) continue;
+    const double* from = slices.data();
+    for (const Range& slice : checked.columns.slices) {
+      std::copy_n(from, slice.size(), all.b.data() + k * checked.columns.size() + slice.first);
+      from += slice.size();
+    }
+  }
+  return all;
+}
+
+[[noreturn]] void refuse_line(const CheckedProblem& checked, const char* line, std::size_t index) {
+  throw InputError(checked.input.names.cost,
+                   fmt::format("no plan exists: {} {} has mass but all its pairs are forbidden", line, index),
+                   "allow more pairs or move mass");
+}
+
+// Without an allowed pair that has mass a scaling does not exist: that is refused even if nothing else is looked at.
+// b: columns with mass; all active ones if it is not known.
+void check_no_line_is_forbidden(const PairSet& pairs, const CheckedProblem& checked, const double* b) {
+  std::vector<bool> column_allowed(pairs.columns());
+  for (std::size_t i = 0; i < pairs.rows(); ++i) {
+    bool row_allowed = false;
+    for (std::size_t j = 0; j < pairs.columns(); ++j) {
+      if ((b == nullptr || b[j] > 0) && pairs.allowed(i, j)) {
+        row_allowed = true;
+        column_allowed[j] = true;
+      }
+    }
+    if (!row_allowed) refuse_line(checked, "row", checked.rows.active[i]);
+  }
+  for (std::size_t j = 0; j < pairs.columns(); ++j) {
+    if ((b == nullptr || b[j] > 0) && !column_allowed[j]) refuse_line(checked, "column", checked.columns.active[j]);
+  }
+}
+
+// A target with zero masses uses fewer columns than are active: those are left out for it.
+void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const AllMasses& masses, std::size_t target) {
+  const double* b = masses.b.data() + target * pairs.columns();
+  std::vector<std::size_t> used;
+  std::vector<std::size_t> column_names;
+  std::vector<double> used_masses;
+  for (std::size_t j = 0; j < pairs.columns(); ++j) {
+    if (!(b[j] > 0)) continue;
+    used.push_back(j);
+    used_masses.push_back(b[j]);
+    column_names.push_back(checked.columns.active[j]);
+  }
+  std::optional<Shortfall> shortfall;
+  if (used.size() == pairs.columns()) {
+    shortfall = find_shortfall(pairs, masses.a, used_masses);
+  } else {
+    PairSet fewer(pairs.rows(), used.size());
+    for (std::size_t j = 0; j < used.size(); ++j) {
+      for (std::size_t i = 0; i < pairs.rows(); ++i) {
+        if (pairs.allowed(i, used[j])) fewer.allow(i, j);
+      }
+    }
+    shortfall = find_shortfall(fewer, masses.a, used_masses);
+  }
+  if (shortfall) {
+    const std::string which = checked.targets > 1 ? fmt::format("target {}: ", target) : "";
+    throw InputError(checked.input.names.cost,
+                     "no plan exists: " + which + describe(*shortfall, checked.rows.active, column_names),
+                     "allow more pairs or move mass");
+  }
+}
+
+}  // namespace
+
+void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
+                          const CheckedProblem& checked) {
+  if (!checked.has_forbidden_pairs) return;
+  const std::optional<PairSet> pairs = gather_pairs(clients, layouts, checked);
+  if (checked.input.parts.a || checked.input.parts.b) {  // nobody may see everybody's masses
+    agree(clients, [&] {
+      if (pairs) check_no_line_is_forbidden(*pairs, checked, nullptr);
+    });
+    return;
+  }
+  const AllMasses masses = gather_masses(clients, checked);
+  agree(clients, [&] {
+    if (!pairs) return;
+    for (std::size_t k = 0; k < checked.targets; ++k) {
+      if (feasibility == Feasibility::check) {
+        check_feasible(*pairs, checked, masses, k);
+      } else {
+        check_no_line_is_forbidden(*pairs, checked, masses.b.data() + k * pairs->columns());
+      }
+    }
+  });
+}
+
+}  // namespace fedsinkhorn

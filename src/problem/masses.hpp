@@ -1,0 +1,12 @@
+// Masses: checked, brought to one total, and the lines without any dropped.
+#pragma once
+
+#include "problem/checked_problem.hpp"
+
+namespace fedsinkhorn {
+
+/// Needs the given slices. Fills in a, b, mass, least_mass, mass_rescaled and the active rows and columns. What others
+/// learn of a client's masses: their total, which of them are zero, and the least. Throws on all clients alike.
+void agree_on_masses(const Collectives& clients, CheckedProblem& checked);
+
+}  // namespace fedsinkhorn

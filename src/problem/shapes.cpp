@@ -1,0 +1,269 @@
+#include "problem/shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// What a client has before it, as numbers that can be sent.
+struct Shape {
+  double holds = 0;  // costs
+  double is_points = 0;
+  double rows = 0;
+  double columns = 0;
+  double dimension = 0;
+  double a = 0;  // masses; 0: none given
+  double b_rows = 0;
+  double targets = 0;
+  double rows_in_parts = 0;
+  double columns_in_parts = 0;
+  double a_in_parts = 0;
+  double b_in_parts = 0;
+};
+constexpr std::size_t kShapeNumbers = sizeof(Shape) / sizeof(double);
+
+Shape shape_of(const Problem& problem) {
+  Shape shape;
+  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) {
+    shape.is_points = 1;
+    shape.rows = static_cast<double>(rows_of(points->x));
+    shape.columns = static_cast<double>(rows_of(points->y));
+    shape.dimension = static_cast<double>(columns_of(points->x));
+  } else {
+    const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
+    shape.rows = static_cast<double>(rows_of(matrix));
+    shape.columns = static_cast<double>(columns_of(matrix));
+  }
+  shape.holds = shape.columns > 0 && (shape.rows > 0 || problem.parts.rows) ? 1 : 0;
+  shape.a = static_cast<double>(problem.a.size());
+  shape.b_rows = static_cast<double>(problem.b.rows);
+  shape.targets = static_cast<double>(problem.b.columns);
+  shape.rows_in_parts = problem.parts.rows ? 1 : 0;
+  shape.columns_in_parts = problem.parts.columns ? 1 : 0;
+  shape.a_in_parts = problem.parts.a ? 1 : 0;
+  shape.b_in_parts = problem.parts.b ? 1 : 0;
+  return shape;
+}
+
+std::size_t count(double number) { return static_cast<std::size_t>(number); }
+
+// What is wrong with this client's costs alone.
+void check_own_costs(const Problem& problem, const Layout& layout) {
+  const auto* points = std::get_if<PointClouds>(&problem.cost);
+  if (points == nullptr) {
+    const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
+    const bool none = (rows_of(matrix) == 0 && !problem.parts.rows) || columns_of(matrix) == 0;
+    if (none && !layout.row_slices.empty()) throw InputError(problem.names.cost, "has no entries");
+    return;
+  }
+  if (rows_of(points->x) == 0 && !problem.parts.rows) throw InputError(problem.names.x, "has no points");
+  if (rows_of(points->y) == 0 && !problem.parts.columns) throw InputError(problem.names.y, "has no points");
+  if (columns_of(points->x) == 0) throw InputError(problem.names.x, "has points without coordinates");
+  if (columns_of(points->x) != columns_of(points->y)) {
+    throw InputError(problem.names.y, fmt::format("points have {} coordinates", columns_of(points->y)),
+                     fmt::format("those of {} have {}", problem.names.x, columns_of(points->x)));
+  }
+}
+
+// What is wrong with this client's inputs beside those of another.
+void compare(const Problem& problem, const Shape& mine, const Shape& other, std::size_t other_client) {
+  const InputNames& names = problem.names;
+  const auto same = [&](double x, double y, const std::string& culprit, const char* what) {
+    if (x != y) {
+      throw InputError(culprit, fmt::format("{} {}", count(x), what),
+                       fmt::format("client {} has {}", other_client, count(y)));
+    }
+  };
+  const auto alike = [&](double x, double y, const std::string& culprit) {
+    if (x != y) {
+      throw InputError(culprit, x != 0 ? "is this client's part alone" : "is the whole",
+                       fmt::format("with client {} it is otherwise", other_client));
+    }
+  };
+  alike(mine.rows_in_parts, other.rows_in_parts, names.cost);
+  alike(mine.columns_in_parts, other.columns_in_parts, names.y);
+  alike(mine.a_in_parts, other.a_in_parts, names.a);
+  alike(mine.b_in_parts, other.b_in_parts, names.b);
+  if (mine.holds != 0 && other.holds != 0) {
+    if (mine.is_points != other.is_points) {
+      throw InputError(names.cost, mine.is_points != 0 ? "are points" : "is a matrix",
+                       fmt::format("client {} has something else", other_client));
+    }
+    if (mine.rows_in_parts == 0) same(mine.rows, other.rows, names.cost, "rows");
+    if (mine.columns_in_parts == 0) same(mine.columns, other.columns, names.cost, "columns");
+    same(mine.dimension, other.dimension, names.x, "coordinates");
+  }
+  if (mine.a_in_parts == 0) same(mine.a, other.a, names.a, "masses");
+  if (mine.b_in_parts == 0) same(mine.b_rows, other.b_rows, names.b, "rows of masses");
+  same(mine.targets, other.targets, names.b, "targets");
+}
+
+std::vector<Range> slices_of(const std::vector<Shape>& shapes, double Shape::*size) {
+  std::vector<Range> slices;
+  std::size_t first = 0;
+  for (const Shape& shape : shapes) {
+    slices.push_back({first, first + count(shape.*size)});
+    first = slices.back().last;
+  }
+  return slices;
+}
+
+std::size_t total(const std::vector<Shape>& shapes, double Shape::*size) {
+  return std::accumulate(shapes.begin(), shapes.end(), std::size_t{0},
+                         [&](std::size_t sum, const Shape& shape) { return sum + count(shape.*size); });
+}
+
+void check_parts(const Options& options, const Layout& layout, const Problem& problem) {
+  const Parts& parts = problem.parts;
+  const bool some = parts.rows || parts.columns || parts.a || parts.b;
+  if (!some) return;
+  if (!options.row_weights.empty()) {
+    throw InputError("--rows", "the parts of the inputs say already who owns which rows", "leave it out");
+  }
+  if (!layout.takes_parts && (parts.rows || parts.columns)) {
+    throw InputError(parts.rows ? problem.names.cost : problem.names.y,
+                     "is given in parts, but with this topology a client's block is not its own rows",
+                     "give the whole, or use row-reduce or all-to-all");
+  }
+  const bool in_order = std::is_sorted(layout.column_clients.begin(), layout.column_clients.end());
+  if (!in_order && parts.b) {
+    throw InputError(problem.names.b, "is given in parts, but a grid deals columns in another order", "give the whole");
+  }
+  if (layout.whole_columns && parts.rows && std::holds_alternative<PointClouds>(problem.cost) && !parts.columns) {
+    throw InputError(problem.names.x, "is given in parts, but all-to-all needs all costs of a column",
+                     "use --topology row-reduce, or points that are rows and columns at once");
+  }
+}
+
+// The points of the columns are known to all: gathered if they came in parts.
+void gather_columns(const Collectives& clients, CheckedProblem& checked) {
+  auto* points = std::get_if<PointClouds>(&checked.input.cost);
+  if (points == nullptr || !checked.input.parts.columns) return;
+  const std::size_t dimension = columns_of(points->x);
+  std::vector<std::size_t> counts;
+  for (const Range& slice : checked.columns.given_slices) counts.push_back(slice.size() * dimension);
+  checked.gathered_points.resize(checked.columns.given * dimension);
+  const std::size_t first = checked.columns.given_slices[checked.client].first * dimension;
+  std::visit(
+      [&](const auto& view) {
+        std::transform(view.data, view.data + view.rows * dimension,
+                       checked.gathered_points.begin() + static_cast<std::ptrdiff_t>(first),
+                       [](auto x) { return static_cast<double>(x); });
+      },
+      points->y);
+  const auto data_of = [](const AnyMatrix& matrix) {
+    return std::visit([](const auto& view) { return static_cast<const void*>(view.data); }, matrix);
+  };
+  const bool shared_support = checked.input.parts.rows && data_of(points->x) == data_of(points->y);
+  clients.allgather(checked.gathered_points, counts);
+  points->y = MatrixView<double>{checked.gathered_points.data(), checked.columns.given, dimension};
+  if (shared_support) {
+    points->x = points->y;
+    checked.first_held_row = 0;
+  }
+}
+
+}  // namespace
+
+std::vector<Range> deal(std::size_t count, std::size_t clients, std::span<const double> weights) {
+  std::vector<Range> slices;
+  if (weights.empty()) {
+    for (std::size_t k = 0; k < clients; ++k) slices.push_back(chunk_range(count, clients, k));
+    return slices;
+  }
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double sum = 0;
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < clients; ++k) {
+    sum += weights[k];
+    const auto bound = static_cast<std::size_t>(std::llround(static_cast<double>(count) * (sum / total)));
+    const std::size_t last = k + 1 == clients ? count : std::clamp(bound, first, count);
+    slices.push_back({first, last});
+    first = last;
+  }
+  return slices;
+}
+
+void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts, const Collectives& clients,
+                     CheckedProblem& checked) {
+  const Problem& problem = checked.input;
+  const Layout& layout = layouts[checked.client];
+  agree(clients, [&] { check_own_costs(problem, layout); });
+
+  const Shape mine = shape_of(problem);
+  std::array<double, kShapeNumbers> numbers{};
+  std::copy_n(&mine.holds, kShapeNumbers, numbers.begin());
+  const std::vector<double> all = clients.allgather_numbers(numbers);
+  std::vector<Shape> shapes(clients.size());
+  for (std::size_t k = 0; k < shapes.size(); ++k)
+    std::copy_n(all.data() + k * kShapeNumbers, kShapeNumbers, &shapes[k].holds);
+  const auto holder = static_cast<std::size_t>(
+      std::find_if(shapes.begin(), shapes.end(), [](const Shape& shape) { return shape.holds != 0; }) - shapes.begin());
+
+  agree(clients, [&] {
+    for (std::size_t k = 0; k < checked.client; ++k) compare(problem, mine, shapes[k], k);
+    if (holder == shapes.size()) throw InputError(problem.names.cost, "has no entries");
+    check_parts(options, layout, problem);
+  });
+
+  const Shape& held = shapes[holder];
+  checked.costs_from_points = held.is_points != 0;
+  checked.targets = held.targets > 0 ? count(held.targets) : 1;
+  checked.rows.given = problem.parts.rows ? total(shapes, &Shape::rows) : count(held.rows);
+  checked.columns.given = problem.parts.columns ? total(shapes, &Shape::columns) : count(held.columns);
+  const std::size_t masses_a = problem.parts.a ? total(shapes, &Shape::a) : count(held.a);
+  const std::size_t masses_b = problem.parts.b ? total(shapes, &Shape::b_rows) : count(held.b_rows);
+
+  std::vector<Range>& rows = checked.rows.given_slices;
+  if (problem.parts.rows) {
+    rows = slices_of(shapes, &Shape::rows);
+  } else if (problem.parts.a) {
+    rows = slices_of(shapes, &Shape::a);
+  } else {
+    rows = deal(checked.rows.given, clients.size(), options.row_weights);
+  }
+  std::vector<Range>& columns = checked.columns.given_slices;
+  if (problem.parts.b) {
+    columns = slices_of(shapes, &Shape::b_rows);
+  } else if (problem.parts.columns) {
+    columns = slices_of(shapes, &Shape::columns);
+  } else if (checked.rows.given == checked.columns.given) {
+    columns = rows;  // as in the paper, a client owns the columns of its rows' numbers
+  } else {
+    columns = deal(checked.columns.given, clients.size(), options.row_weights);
+  }
+  // Column slices go to the clients in the order the topology wants them.
+  const std::vector<Range> in_order = columns;
+  for (std::size_t k = 0; k < columns.size(); ++k) columns[layout.column_clients[k]] = in_order[k];
+
+  agree(clients, [&] {
+    if (checked.rows.given == 0 || checked.columns.given == 0) throw InputError(problem.names.cost, "has no entries");
+    if (masses_a > 0 && masses_a != checked.rows.given) {
+      throw InputError(problem.names.a, fmt::format("has {} masses", masses_a),
+                       fmt::format("the cost has {} rows", checked.rows.given));
+    }
+    if (masses_b > 0 && masses_b != checked.columns.given) {
+      throw InputError(problem.names.b, fmt::format("has {} rows of masses", masses_b),
+                       fmt::format("the cost has {} columns", checked.columns.given));
+    }
+    if (problem.parts.a && count(mine.a) != rows[checked.client].size()) {
+      throw InputError(problem.names.a, fmt::format("has {} masses", count(mine.a)),
+                       fmt::format("this client has {} rows", rows[checked.client].size()));
+    }
+    if (problem.parts.columns && problem.parts.b && mine.columns != mine.b_rows) {
+      throw InputError(problem.names.b, fmt::format("has {} rows of masses", count(mine.b_rows)),
+                       fmt::format("this client has {} columns", count(mine.columns)));
+    }
+  });
+  checked.first_held_row = problem.parts.rows ? rows[checked.client].first : 0;
+  gather_columns(clients, checked);
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,109 @@
+#include "solve/memory_needs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/memory.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "kernel/kernel.hpp"
+#include "solve/high_precision.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+KernelSpec kernel_spec(const Options& options, int threads) { return {options.kernel, options.precision, 1, threads}; }
+
+}  // namespace
+
+ClientShape shape_of(const CheckedProblem& problem) {
+  ClientShape shape;
+  shape.rows = problem.n();
+  shape.columns = problem.m();
+  shape.block_rows = problem.block_rows().size();
+  shape.block_columns = problem.block_columns().size();
+  shape.all_rows = problem.rows.size();
+  shape.whole_columns = problem.layout.whole_columns;
+  shape.targets = problem.targets;
+  if (const auto* points = std::get_if<PointClouds>(&problem.input.cost)) shape.dimension = columns_of(points->x);
+  return shape;
+}
+
+double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads) {
+  if (options.stabilization == Stabilization::log) return 0;
+  double bytes = 0;
+  if (shape.block_rows > 0) {
+    bytes += kernel_bytes(kernel_spec(options, threads), shape.block_rows, shape.block_columns, shape.targets);
+  }
+  if (shape.whole_columns) {
+    bytes += kernel_bytes(kernel_spec(options, threads), shape.all_rows, shape.columns, shape.targets);
+  }
+  return bytes;
+}
+
+double bytes_for(const Options& options, const ClientShape& shape, int threads) {
+  if (options.precision == Precision::digits50) return precise_bytes(shape.rows, shape.columns);
+  const auto targets = static_cast<double>(shape.targets);
+  const auto own = static_cast<double>(shape.rows) + static_cast<double>(shape.columns);
+  const auto known = static_cast<double>(shape.block_rows) + static_cast<double>(shape.block_columns) +
+                     (shape.whole_columns ? static_cast<double>(shape.all_rows) : 0);
+  const auto stride = static_cast<double>(cpu::padded<double>(shape.block_columns));
+  double bytes = targets * own * sizeof(double) * 14;              // scalings, products, potentials, results
+  if (known > own) bytes += targets * known * sizeof(double) * 3;  // what is known of the others', and on the wire
+  bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 3 * sizeof(double);
+  bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
+  bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);
+  return bytes + kernel_bytes_for(options, shape, threads);
+}
+
+std::uint64_t whole_bytes(double bytes) {
+  constexpr double most = 9e18;
+  return static_cast<std::uint64_t>(std::min(bytes, most));
+}
+
+void require_memory(const Collectives& clients, const Options& options, const CheckedProblem& problem,
+                    std::size_t clients_on_machine, int threads) {
+  // All clients of this one's machine are taken to need what this one does, or the mean if all are on it.
+  const ClientShape shape = shape_of(problem);
+  const auto needed_by_all = [&](const Options& changed) {
+    const double own = bytes_for(changed, shape, threads);
+    const std::vector<double> all = clients.allgather_numbers({&own, 1});
+    if (clients_on_machine < clients.size()) return whole_bytes(own * static_cast<double>(clients_on_machine));
+    double sum = 0;
+    for (const double bytes : all) sum += bytes;
+    return whole_bytes(sum);
+  };
+  Options online = options;
+  online.kernel = KernelKind::online;
+  Options mixed = options;
+  mixed.precision = Precision::mixed;
+  Options float64 = options;
+  float64.precision = Precision::float64;
+  const std::uint64_t needed = needed_by_all(options);
+  const std::uint64_t with_online = needed_by_all(online);
+  const std::uint64_t with_mixed = needed_by_all(mixed);
+  const std::uint64_t with_float64 = needed_by_all(float64);
+
+  agree(clients, [&] {
+    const std::uint64_t available = available_memory();
+    if (needed <= available) return;
+    std::string remedy;
+    const auto suggest = [&](const char* flag, std::uint64_t bytes) {
+      if (bytes <= available) {
+        remedy += fmt::format("{}{} needs {}", remedy.empty() ? "" : ", ", flag, human_bytes(bytes));
+      }
+    };
+    if (options.precision == Precision::digits50) {
+      suggest("--precision float64", with_float64);
+    } else if (options.kernel == KernelKind::dense) {
+      suggest("--kernel online", with_online);
+      if (options.precision == Precision::float64) suggest("--precision mixed", with_mixed);
+    }
+    throw InputError("memory",
+                     fmt::format("this solve needs {} ({} bytes) but {} is available", human_bytes(needed), needed,
+                                 human_bytes(available)),
+                     remedy.empty() ? "use fewer rows, columns or targets" : remedy);
+  });
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,36 @@
+// Bytes a client will hold, known before anything is allocated.
+#pragma once
+
+#include <cstdint>
+
+#include "fedsinkhorn/options.hpp"
+#include "problem/checked_problem.hpp"
+
+namespace fedsinkhorn {
+
+/// What one client has to do with, in numbers.
+struct ClientShape {
+  std::size_t rows = 0;     ///< own
+  std::size_t columns = 0;  ///< own
+  std::size_t block_rows = 0;
+  std::size_t block_columns = 0;
+  std::size_t all_rows = 0;
+  bool whole_columns = false;  ///< besides, all rows of its own columns
+  std::size_t targets = 1;
+  std::size_t dimension = 0;  ///< of points; 0: a cost matrix
+};
+
+[[nodiscard]] ClientShape shape_of(const CheckedProblem& problem);
+
+/// As float64, which no shape can make wrap. Inputs are not counted.
+[[nodiscard]] double bytes_for(const Options& options, const ClientShape& shape, int threads);
+/// Of that, the kernel.
+[[nodiscard]] double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads);
+
+[[nodiscard]] std::uint64_t whole_bytes(double bytes);
+
+/// Throws InputError on all clients if those on some machine need more than it has, with the options that would help.
+void require_memory(const Collectives& clients, const Options& options, const CheckedProblem& problem,
+                    std::size_t clients_on_machine, int threads);
+
+}  // namespace fedsinkhorn

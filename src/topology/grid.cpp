@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include "fedsinkhorn/error.hpp"
+#include "topology/topologies.hpp"
+
+namespace fedsinkhorn {
+
+GridShape grid_shape(std::size_t clients, GridShape wanted) {
+  if (wanted.rows == 0 || wanted.columns == 0) {
+    // As square as it gets, the longer side down.
+    GridShape shape{clients, 1};
+    for (std::size_t columns = 1; columns * columns <= clients; ++columns) {
+      if (clients % columns == 0) shape = {clients / columns, columns};
+    }
+    return shape;
+  }
+  if (wanted.rows * wanted.columns != clients) {
+    throw InputError("--grid",
+                     fmt::format("{}x{} needs {} clients", wanted.rows, wanted.columns, wanted.rows * wanted.columns),
+                     fmt::format("there are {}", clients));
+  }
+  return wanted;
+}
+
+// Client i * columns + j holds the rows of grid row i and the columns of grid column j. Rows are dealt in the order of
+// the clients, columns down the grid's columns first, so that both lie together.
+Layout grid_layout(std::size_t client, std::size_t clients, const Options& options) {
+  const GridShape shape = grid_shape(clients, options.grid);
+  const std::size_t i = client / shape.columns;
+  const std::size_t j = client % shape.columns;
+  Layout layout;
+  layout.row_slices = {i * shape.columns, (i + 1) * shape.columns};
+  layout.column_slices = {j * shape.rows, (j + 1) * shape.rows};
+  for (std::size_t k = 0; k < clients; ++k) {
+    layout.column_clients.push_back((k % shape.rows) * shape.columns + k / shape.rows);
+  }
+  layout.takes_parts = false;
+  return layout;
+}
+
+std::unique_ptr<Topology> make_grid(const TopologyContext& context) {
+  const Layout& layout = context.problem.layout;
+  std::vector<std::size_t> row_members;
+  std::vector<std::size_t> column_members;
+  for (std::size_t k = layout.row_slices.first; k < layout.row_slices.last; ++k) row_members.push_back(k);
+  for (std::size_t k = layout.column_slices.first; k < layout.column_slices.last; ++k) {
+    column_members.push_back(layout.column_clients[k]);
+  }
+  return std::make_unique<BlockTopology>(context, row_members, column_members);
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,15 @@
+#include "topology/topologies.hpp"
+
+namespace fedsinkhorn {
+
+Layout row_reduce_layout(std::size_t client, std::size_t clients, const Options& /*options*/) {
+  return own_rows(client, clients);
+}
+
+std::unique_ptr<Topology> make_row_reduce(const TopologyContext& context) {
+  const Layout& layout = context.problem.layout;
+  return std::make_unique<BlockTopology>(context, std::vector<std::size_t>{context.problem.client},
+                                         layout.column_clients);
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,120 @@
+#include "topology/slice_group.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace fedsinkhorn {
+
+SliceGroup::SliceGroup(const Collectives& clients, std::vector<std::size_t> sizes)
+    : clients_(clients), sizes_(std::move(sizes)) {
+  for (const std::size_t size : sizes_) {
+    firsts_.push_back(whole_);
+    whole_ += size;
+  }
+}
+
+std::vector<std::size_t> SliceGroup::counts(std::size_t targets, std::size_t extra) const {
+  std::vector<std::size_t> result;
+  for (const std::size_t size : sizes_) result.push_back(targets * size + extra);
+  return result;
+}
+
+void SliceGroup::gather(std::size_t targets, const double* own, double* whole, Norm norm, std::span<Note> notes) {
+  if (members() == 1) {
+    std::copy_n(own, targets * whole_, whole);
+    return;
+  }
+  const std::size_t extra = notes.size() * kNoteNumbers;
+  const std::size_t me = clients_.rank();
+  wire_.resize(targets * whole_ + members() * extra);
+  double* mine = wire_.data() + targets * firsts_[me] + me * extra;
+  std::copy_n(own, targets * sizes_[me], mine);
+  write_notes(notes, mine + targets * sizes_[me]);
+  clients_.allgather(wire_, counts(targets, extra));
+
+  const double* from = wire_.data();
+  for (std::size_t member = 0; member < members(); ++member) {
+    for (std::size_t k = 0; k < targets; ++k) {
+      std::copy_n(from, sizes_[member], whole + k * whole_ + firsts_[member]);
+      from += sizes_[member];
+    }
+    for (Note& note : notes) {
+      const Note said = read_note(from);
+      from += kNoteNumbers;
+      if (member == 0) note = said;
+      if (member > 0) add_note(norm, note, said);
+    }
+  }
+}
+
+void SliceGroup::by_member(std::size_t targets, const double* whole) {
+  wire_.resize(targets * whole_);
+  double* to = wire_.data();
+  for (std::size_t member = 0; member < members(); ++member) {
+    for (std::size_t k = 0; k < targets; ++k) {
+      to = std::copy_n(whole + k * whole_ + firsts_[member], sizes_[member], to);
+    }
+  }
+}
+
+void SliceGroup::sum(std::size_t targets, const double* whole, double* own) {
+  if (members() == 1) {
+    std::copy_n(whole, targets * whole_, own);
+    return;
+  }
+  if (targets == 1) {
+    clients_.reduce_scatter({whole, whole_}, sizes_, {own, own_size()});
+    return;
+  }
+  by_member(targets, whole);
+  clients_.reduce_scatter(wire_, counts(targets, 0), {own, targets * own_size()});
+}
+
+std::vector<double> SliceGroup::summands(std::size_t targets, const double* whole) {
+  by_member(targets, whole);
+  const std::size_t me = clients_.rank();
+  const std::size_t own = targets * own_size();
+  std::vector<double> result(members() * own);
+  Communicator& communicator = clients_.communicator();
+  std::vector<std::unique_ptr<Pending>> messages;
+  for (std::size_t member = 0; member < members(); ++member) {
+    const std::span<const double> to{wire_.data() + targets * firsts_[member], targets * sizes_[member]};
+    const std::span<double> from{result.data() + member * own, own};
+    if (member == me) {
+      std::copy(to.begin(), to.end(), from.begin());
+      continue;
+    }
+    messages.push_back(communicator.start_receive(std::as_writable_bytes(from), member, Tag::slice));
+    messages.push_back(communicator.start_send(std::as_bytes(to), member, Tag::slice));
+  }
+  for (const auto& message : messages) communicator.wait(*message);
+  return result;
+}
+
+void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
+  if (members() == 1 || notes.empty()) return;
+  std::vector<double> mine(notes.size() * kNoteNumbers);
+  write_notes(notes, mine.data());
+  const std::vector<double> all = clients_.allgather_numbers(mine);
+  for (std::size_t member = 0; member < members(); ++member) {
+    for (std::size_t k = 0; k < notes.size(); ++k) {
+      const Note said = read_note(all.data() + (member * notes.size() + k) * kNoteNumbers);
+      if (member == 0) notes[k] = said;
+      if (member > 0) add_note(norm, notes[k], said);
+    }
+  }
+}
+
+std::vector<std::size_t> sizes_of(std::span<const Range> slices) {
+  std::vector<std::size_t> sizes;
+  for (const Range& slice : slices) sizes.push_back(slice.size());
+  return sizes;
+}
+
+std::vector<std::size_t> sizes_of(std::span<const Range> slices, std::span<const std::size_t> members) {
+  std::vector<std::size_t> sizes;
+  for (const std::size_t member : members) sizes.push_back(slices[member].size());
+  return sizes;
+}
+
+}  // namespace fedsinkhorn

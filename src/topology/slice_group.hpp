@@ -1,0 +1,59 @@
+// A vector that some clients own in slices: making all of it known to them, and adding up what each has of it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "comm/collectives.hpp"
+#include "core/range.hpp"
+#include "topology/note.hpp"
+
+namespace fedsinkhorn {
+
+/// Slices lie one after the other in the order of the ranks. Vectors of several targets: `own` is targets x own slice,
+/// `whole` is targets x all slices. On the wire a client's values are together, whatever the number of targets.
+class SliceGroup {
+ public:
+  SliceGroup(const Collectives& clients, std::vector<std::size_t> sizes);
+
+  [[nodiscard]] std::size_t own_size() const { return sizes_[clients_.rank()]; }
+  [[nodiscard]] std::size_t whole_size() const { return whole_; }
+  [[nodiscard]] std::size_t members() const { return sizes_.size(); }
+  /// Where a member's slice lies in the whole.
+  [[nodiscard]] Range slice(std::size_t member) const { return {firsts_[member], firsts_[member] + sizes_[member]}; }
+
+  /// Everyone gets to know the whole, and the notes of all, combined.
+  void gather(std::size_t targets, const double* own, double* whole, Norm norm = Norm::l1, std::span<Note> notes = {});
+  /// own = the sum over the members, in the order of the ranks, of what they have for this one.
+  void sum(std::size_t targets, const double* whole, double* own);
+  /// The summands of that, one member after the other.
+  [[nodiscard]] std::vector<double> summands(std::size_t targets, const double* whole);
+  /// Notes alone.
+  void share_notes(Norm norm, std::span<Note> notes) const;
+
+  /// As a vector, one target.
+  [[nodiscard]] std::vector<double> gathered(std::span<const double> own) {
+    std::vector<double> whole(whole_);
+    gather(1, own.data(), whole.data());
+    return whole;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> counts(std::size_t targets, std::size_t extra) const;
+  // From targets x whole to one member after the other.
+  void by_member(std::size_t targets, const double* whole);
+
+  Collectives clients_;
+  std::vector<std::size_t> sizes_;
+  std::vector<std::size_t> firsts_;
+  std::size_t whole_ = 0;
+  std::vector<double> wire_;
+};
+
+/// Sizes of all slices.
+[[nodiscard]] std::vector<std::size_t> sizes_of(std::span<const Range> slices);
+/// Sizes of some of them, in the order of the members given.
+[[nodiscard]] std::vector<std::size_t> sizes_of(std::span<const Range> slices, std::span<const std::size_t> members);
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,34 @@
+// Every topology: the layout it wants, and itself. The registry lists them.
+#pragma once
+
+#include <memory>
+
+#include "topology/block_topology.hpp"
+
+namespace fedsinkhorn {
+
+/// One client that holds everything. No messages.
+[[nodiscard]] Layout centralized_layout(std::size_t client, std::size_t clients, const Options& options);
+[[nodiscard]] std::unique_ptr<Topology> make_centralized(const TopologyContext& context);
+
+/// The paper's Algorithm 1: a client holds K[I,:] and K[:,J]; u and v are gathered by all. Bits as centralized with two
+/// passes.
+[[nodiscard]] Layout all_to_all_layout(std::size_t client, std::size_t clients, const Options& options);
+[[nodiscard]] std::unique_ptr<Topology> make_all_to_all(const TopologyContext& context);
+
+/// The paper's Algorithm 2: client 0 serves, holds K and owns a slice like everybody; the others hold slices alone and
+/// talk to it alone. Bits as centralized with two passes.
+[[nodiscard]] Layout star_layout(std::size_t client, std::size_t clients, const Options& options);
+[[nodiscard]] std::unique_ptr<Topology> make_star(const TopologyContext& context);
+
+/// The 2D baseline: blocks of K, sums along rows and columns of the grid.
+[[nodiscard]] Layout grid_layout(std::size_t client, std::size_t clients, const Options& options);
+[[nodiscard]] std::unique_ptr<Topology> make_grid(const TopologyContext& context);
+/// The shape asked for, or one as square as it gets. Throws InputError if it does not have that many clients.
+[[nodiscard]] GridShape grid_shape(std::size_t clients, GridShape wanted);
+
+/// A client holds K[I,:] alone; the clients' summands of K' u are added up. u never leaves its owner.
+[[nodiscard]] Layout row_reduce_layout(std::size_t client, std::size_t clients, const Options& options);
+[[nodiscard]] std::unique_ptr<Topology> make_row_reduce(const TopologyContext& context);
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,497 @@
+#include "comm/conformance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "comm/collectives.hpp"
+#include "comm/counting.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn::test {
+namespace {
+
+using Counts = std::vector<std::size_t>;
+
+constexpr std::array kRoutes = {Route::direct, Route::through_root};
+constexpr auto kFirst = Tag::first_free;
+constexpr auto kSecond = static_cast<Tag>(static_cast<int>(Tag::first_free) + 1);
+// Nothing, one byte, odd, more than MPI sends at once without asking, several megabytes.
+constexpr std::array<std::size_t, 5> kSizes = {0, 1, 1001, 70'000, 2'500'000};
+
+template <class... Arguments>
+void expect(bool condition, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  if (!condition) throw std::runtime_error(fmt::format(text, std::forward<Arguments>(arguments)...));
+}
+
+std::size_t sum_of(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Point to point
+
+/// Bytes that tell sender, receiver and occasion apart.
+std::vector<std::byte> letter(std::size_t from, std::size_t to, std::size_t occasion, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    bytes[i] = static_cast<std::byte>((i * 7 + i / 251 + from * 31 + to * 57 + occasion * 101) % 256);
+  }
+  return bytes;
+}
+
+void blocking(Communicator& communicator) {
+  const std::size_t rank = communicator.rank();
+  for (const std::size_t size : kSizes) {
+    std::vector<std::byte> got(size);
+    const auto receive_from = [&](std::size_t from, std::size_t occasion) {
+      communicator.receive(got, from, kFirst);
+      expect(got == letter(from, rank, occasion, size), "{} bytes from client {} are wrong", size, from);
+    };
+    for (std::size_t k = 1; rank == 0 && k < communicator.size(); ++k) {
+      communicator.send(letter(0, k, 0, size), k, kFirst);
+      receive_from(k, 1);
+    }
+    if (rank != 0) {
+      receive_from(0, 0);
+      communicator.send(letter(rank, 0, 1, size), 0, kFirst);
+    }
+  }
+}
+
+// Everything at once: all sizes from everybody to everybody.
+void many_in_flight(Communicator& communicator) {
+  const std::size_t rank = communicator.rank();
+  const std::size_t size = communicator.size();
+  std::vector<std::vector<std::byte>> sent(size * kSizes.size());
+  std::vector<std::vector<std::byte>> got(size * kSizes.size());
+  std::vector<std::unique_ptr<Pending>> messages;
+  for (std::size_t i = 0; i < kSizes.size(); ++i) {
+    for (std::size_t k = 0; k < size; ++k) {
+      if (k == rank) continue;
+      const std::size_t at = i * size + k;
+      sent[at] = letter(rank, k, i, kSizes[i]);
+      got[at].resize(kSizes[i]);
+      messages.push_back(communicator.start_send(sent[at], k, kFirst));
+      messages.push_back(communicator.start_receive(got[at], k, kFirst));
+    }
+  }
+  std::reverse(messages.begin(), messages.end());  // waiting may happen in any order
+  for (const auto& message : messages) communicator.wait(*message);
+  for (std::size_t i = 0; i < kSizes.size(); ++i) {
+    for (std::size_t k = 0; k < size; ++k) {
+      if (k == rank) continue;
+      expect(got[i * size + k] == letter(k, rank, i, kSizes[i]), "{} bytes from client {} are wrong", kSizes[i], k);
+    }
+  }
+}
+
+void tags_and_order(Communicator& communicator) {
+  constexpr std::size_t kCount = 20;
+  const std::size_t rank = communicator.rank();
+  const std::size_t size = communicator.size();
+  if (size == 1) return;
+  const std::size_t right = (rank + 1) % size;
+  const std::size_t left = (rank + size - 1) % size;
+  std::vector<double> first(kCount);
+  std::vector<double> second(kCount);
+  std::iota(first.begin(), first.end(), 100.0 * static_cast<double>(rank));
+  std::iota(second.begin(), second.end(), 1e6);
+  std::vector<std::unique_ptr<Pending>> sends;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    sends.push_back(communicator.start_send(std::as_bytes(std::span(&first[i], 1)), right, kFirst));
+    sends.push_back(communicator.start_send(std::as_bytes(std::span(&second[i], 1)), right, kSecond));
+  }
+  // The second tag first, and of the first tag the last message first: a receive gets the message of its turn.
+  for (std::size_t i = 0; i < kCount; ++i) {
+    double value = 0;
+    communicator.receive(std::as_writable_bytes(std::span(&value, 1)), left, kSecond);
+    expect(value == 1e6 + static_cast<double>(i), "message {} of the second tag is {}", i, value);
+  }
+  std::vector<double> got(kCount);
+  std::vector<std::unique_ptr<Pending>> receives;
+  for (double& value : got) {
+    receives.push_back(communicator.start_receive(std::as_writable_bytes(std::span(&value, 1)), left, kFirst));
+  }
+  for (std::size_t i = kCount; i-- > 0;) {
+    communicator.wait(*receives[i]);
+    expect(got[i] == static_cast<double>(100 * left + i), "message {} of the first tag is {}", i, got[i]);
+  }
+  for (const auto& message : sends) communicator.wait(*message);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Collectives
+
+/// Value i of client k: of very different sizes, so that sums in another order have other last bits.
+double value(std::size_t k, std::size_t i) {
+  const auto x = static_cast<double>(17 * k + 3 * i + 1);
+  return std::ldexp(std::sin(x), static_cast<int>((13 * k + 5 * i) % 50));
+}
+
+std::vector<double> values_of(std::size_t k, std::size_t count) {
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = value(k, i);
+  return values;
+}
+
+double sum_in_order(std::size_t clients, std::size_t i) {
+  double sum = value(0, i);
+  for (std::size_t k = 1; k < clients; ++k) sum += value(k, i);
+  return sum;
+}
+
+bool same_bits(std::span<const double> a, std::span<const double> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
+
+/// Ways to cut something into one part for each client.
+std::vector<Counts> uneven(std::size_t clients) {
+  std::vector<Counts> all;
+  all.emplace_back(clients, 0);
+  all.emplace_back(clients, 7);
+  all.emplace_back(clients, 0).back() = 5;
+  all.emplace_back(clients, 0).front() = 5;
+  Counts& growing = all.emplace_back(clients);
+  std::iota(growing.begin(), growing.end(), std::size_t{0});
+  Counts& large = all.emplace_back(clients);
+  for (std::size_t k = 0; k < clients; ++k) large[k] = k % 2 == 1 ? 0 : 20'000 + k;
+  return all;
+}
+
+void for_all_routes(Communicator& communicator, const std::function<void(const Collectives&)>& body) {
+  for (const Route route : kRoutes) body(Collectives(communicator, route));
+}
+
+void for_all_parts(Communicator& communicator, const std::function<void(const Collectives&, const Counts&)>& body) {
+  for_all_routes(communicator, [&](const Collectives& clients) {
+    for (const Counts& counts : uneven(clients.size())) body(clients, counts);
+  });
+}
+
+struct Gathered {
+  std::vector<double> begun;  ///< only the part of this client is there
+  std::vector<double> whole;  ///< all are
+};
+
+Gathered gathered(const Counts& counts, std::size_t rank) {
+  Gathered result;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const auto part = values_of(k, counts[k]);
+    result.whole.insert(result.whole.end(), part.begin(), part.end());
+    if (k == rank) {
+      result.begun.insert(result.begun.end(), part.begin(), part.end());
+    } else {
+      result.begun.insert(result.begun.end(), counts[k], -1.0);
+    }
+  }
+  return result;
+}
+
+void allgather(Communicator& communicator) {
+  for_all_parts(communicator, [](const Collectives& clients, const Counts& counts) {
+    auto [values, expected] = gathered(counts, clients.rank());
+    clients.allgather(values, counts);
+    expect(same_bits(values, expected), "allgather gives something else");
+  });
+}
+
+// Parts waited for in another order on every client, with other collectives in between.
+void allgather_part_by_part(Communicator& communicator) {
+  for_all_parts(communicator, [](const Collectives& clients, const Counts& counts) {
+    auto [values, expected] = gathered(counts, clients.rank());
+    Allgather gathering(clients.communicator(), clients.route(), values, counts);
+    const std::span<const double> all = values;
+    for (std::size_t step = 0; step < clients.size(); ++step) {
+      const std::size_t k = (3 * clients.rank() + 2 * clients.size() - step) % clients.size();
+      gathering.wait_for(k);
+      const std::size_t first = sum_of({counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(k)});
+      expect(same_bits(all.subspan(first, counts[k]), values_of(k, counts[k])), "the part of client {} is wrong", k);
+    }
+    gathering.wait();
+    expect(same_bits(values, expected), "the whole is wrong");
+  });
+}
+
+void reduce_scatter(Communicator& communicator) {
+  for_all_parts(communicator, [](const Collectives& clients, const Counts& counts) {
+    const auto values = values_of(clients.rank(), sum_of(counts));
+    std::vector<double> mine(counts[clients.rank()]);
+    clients.reduce_scatter(values, counts, mine);
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < clients.rank(); ++k) first += counts[k];
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      const double expected = sum_in_order(clients.size(), first + i);
+      expect(mine[i] == expected, "sum {} is {} rather than {}", i, mine[i], expected);
+    }
+  });
+}
+
+void allreduce(Communicator& communicator) {
+  for_all_routes(communicator, [](const Collectives& clients) {
+    for (const std::size_t count : {0, 1, 2, 3, 7, 1000, 50'003}) {
+      auto values = values_of(clients.rank(), count);
+      clients.allreduce(values);
+      std::vector<double> expected(count);
+      for (std::size_t i = 0; i < count; ++i) expected[i] = sum_in_order(clients.size(), i);
+      expect(same_bits(values, expected), "allreduce of {} values gives something else", count);
+    }
+  });
+}
+
+void broadcast(Communicator& communicator) {
+  for_all_routes(communicator, [](const Collectives& clients) {
+    for (std::size_t root = 0; root < clients.size(); ++root) {
+      for (const std::size_t size : {0, 1, 70'000}) {
+        const auto expected = letter(root, 0, 5, size);
+        auto data = clients.rank() == root ? expected : std::vector<std::byte>(size);
+        clients.broadcast(data, root);
+        expect(data == expected, "{} bytes from client {} are wrong", size, root);
+      }
+    }
+  });
+}
+
+void gather(Communicator& communicator) {
+  for_all_parts(communicator, [](const Collectives& clients, const Counts& counts) {
+    for (std::size_t root = 0; root < clients.size(); ++root) {
+      const auto expected = gathered(counts, root).whole;
+      std::vector<double> whole(clients.rank() == root ? expected.size() : 0);
+      clients.gather(values_of(clients.rank(), counts[clients.rank()]), counts, whole, root);
+      if (clients.rank() == root) expect(same_bits(whole, expected), "client {} has something else", root);
+    }
+  });
+}
+
+void allgather_text(Communicator& communicator) {
+  const auto text_of = [](std::size_t k, std::size_t factor) {
+    return std::string(k * factor % 100'000, static_cast<char>('a' + k)) + (k % 2 == 0 ? "" : std::string("\n\0b", 3));
+  };
+  for_all_routes(communicator, [&](const Collectives& clients) {
+    for (const std::size_t factor : {0, 1, 33'333}) {
+      const auto texts = clients.allgather_text(text_of(clients.rank(), factor));
+      expect(texts.size() == clients.size(), "{} texts", texts.size());
+      for (std::size_t k = 0; k < clients.size(); ++k) {
+        expect(texts[k] == text_of(k, factor), "the text of client {} is wrong", k);
+      }
+    }
+  });
+}
+
+void allgather_numbers(Communicator& communicator) {
+  for_all_routes(communicator, [](const Collectives& clients) {
+    for (const std::size_t count : {0, 1, 3}) {
+      const auto numbers = clients.allgather_numbers(values_of(clients.rank(), count));
+      expect(same_bits(numbers, gathered(Counts(clients.size(), count), 0).whole), "{} numbers are wrong", count);
+    }
+  });
+}
+
+void barrier(Communicator& communicator) {
+  for_all_routes(communicator, [](const Collectives& clients) {
+    for (int i = 0; i < 50; ++i) clients.barrier();
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Groups
+
+// A grid of as many columns as the largest divisor up to the square root; sums along rows and columns, and messages of
+// the whole, all under way together.
+void groups(Communicator& communicator) {
+  const std::size_t rank = communicator.rank();
+  const std::size_t size = communicator.size();
+  std::size_t columns = 1;
+  for (std::size_t d = 1; d * d <= size; ++d) {
+    if (size % d == 0) columns = d;
+  }
+  Counts row;
+  Counts column;
+  for (std::size_t k = 0; k < size; ++k) {
+    if (k / columns == rank / columns) row.push_back(k);
+    if (k % columns == rank % columns) column.push_back(k);
+  }
+  const auto row_group = make_group(communicator, row, 1);
+  const auto column_group = make_group(communicator, column, 2);
+  expect(row_group->size() == columns && row_group->rank() == rank % columns, "the row is wrong");
+  expect(column_group->size() == size / columns && column_group->rank() == rank / columns, "the column is wrong");
+
+  const auto number = [](std::size_t k) { return 1 + static_cast<double>(k); };
+  const auto check_sum = [&](double sum, const Counts& members) {
+    double expected = 0;
+    for (const std::size_t k : members) expected += number(k);
+    expect(sum == expected, "a sum is {} rather than {}", sum, expected);
+  };
+  for (const Route route : kRoutes) {
+    std::vector<double> whole(size, -1.0);
+    whole[rank] = number(rank);
+    Allgather gathering(communicator, route, whole, Counts(size, 1));
+    std::vector<double> of_row(columns, -1.0);
+    of_row[row_group->rank()] = number(rank);
+    Allgather row_gathering(*row_group, route, of_row, Counts(columns, 1));
+
+    double column_sum = number(rank);
+    Collectives(*column_group, route).allreduce({&column_sum, 1});
+    check_sum(column_sum, column);
+    double row_sum = number(rank);
+    row_gathering.wait();
+    Collectives(*row_group, route).allreduce({&row_sum, 1});
+    check_sum(row_sum, row);
+    gathering.wait();
+    for (std::size_t k = 0; k < size; ++k) expect(whole[k] == number(k), "number {} is {}", k, whole[k]);
+    for (std::size_t k = 0; k < columns; ++k) expect(of_row[k] == number(row[k]), "number {} of the row is wrong", k);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Failing together
+
+/// What agree() ended with: "input: ..." or "other: ...", or nothing.
+std::string end_of_agreement(const Collectives& clients, const std::function<void()>& body) {
+  try {
+    agree(clients, body);
+  } catch (const InputError& error) {
+    return std::string("input: ") + error.what();
+  } catch (const std::runtime_error& error) {
+    return std::string("other: ") + error.what();
+  }
+  return "";
+}
+
+void agreement(Communicator& communicator) {
+  for_all_routes(communicator, [](const Collectives& clients) {
+    const std::size_t rank = clients.rank();
+    std::size_t runs = 0;
+    expect(end_of_agreement(clients, [&] { ++runs; }).empty() && runs == 1, "it failed without a reason");
+
+    for (std::size_t k = 0; k < clients.size(); ++k) {
+      const auto one_fails = [&] {
+        if (rank == k) throw InputError(fmt::format("file{}", k), "is empty", "give another");
+      };
+      const auto end = end_of_agreement(clients, one_fails);
+      expect(end == fmt::format("input: file{}: is empty; give another", k), "one fails: {}", end);
+
+      const auto all_from_here_fail = [&] {
+        if (rank == k) throw std::logic_error(fmt::format("client {} is confused", k));
+        if (rank > k) throw InputError("never", "seen");
+      };
+      const auto lowest = end_of_agreement(clients, all_from_here_fail);
+      expect(lowest == fmt::format("other: client {} is confused", k), "several fail: {}", lowest);
+    }
+    const auto memory = end_of_agreement(clients, [&] {
+      if (rank + 1 == clients.size()) throw std::bad_alloc();
+    });
+    expect(memory.starts_with("input: memory: "), "no memory: {}", memory);
+    expect(end_of_agreement(clients, [] {}).empty(), "it still fails");
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Counting
+
+std::uint64_t bytes_sent(Communicator& communicator, Route route,
+                         const std::function<void(const Collectives&)>& collective) {
+  CountingCommunicator counting(communicator);
+  counting.set_phase(Phase::rounds);
+  collective(Collectives(counting, route));
+  const Traffic& traffic = counting.traffic();
+  for (const Phase other : {Phase::setup, Phase::rebuilds, Phase::results}) {
+    expect(traffic.bytes_sent[static_cast<std::size_t>(other)] == 0, "bytes in another phase");
+  }
+  const auto rounds = static_cast<std::size_t>(Phase::rounds);
+  // What is sent is received somewhere.
+  std::vector<double> balance = {static_cast<double>(traffic.bytes_sent[rounds]),
+                                 static_cast<double>(traffic.bytes_received[rounds])};
+  Collectives(communicator).allreduce(balance);
+  expect(balance[0] == balance[1], "{} bytes sent but {} received", balance[0], balance[1]);
+  expect(communicator.size() > 1 || traffic.messages_sent[rounds] == 0, "one client sends messages");
+  return traffic.bytes_sent[rounds];
+}
+
+// The table in collectives.hpp.
+void documented_bytes(Communicator& communicator) {
+  const std::size_t c = communicator.size();
+  const std::size_t rank = communicator.rank();
+  const bool is_root = rank == 0;
+  const auto check = [&](const char* what, std::uint64_t sent, std::uint64_t documented) {
+    expect(sent == documented, "{}: {} bytes sent, documented are {}", what, sent, documented);
+  };
+  for (const Counts& counts : uneven(c)) {
+    const std::uint64_t all = 8 * sum_of(counts);
+    const std::uint64_t mine = 8 * counts[rank];
+    const auto allgather_bytes = [&](std::uint64_t whole, std::uint64_t part, Route route) -> std::uint64_t {
+      if (c == 1) return 0;
+      if (route == Route::direct) return (c - 1) * part;
+      return is_root ? (c - 1) * whole : part;
+    };
+    const auto scatter_bytes = [&](std::uint64_t whole, std::uint64_t part, Route route) -> std::uint64_t {
+      return c == 1 ? 0 : route == Route::direct || is_root ? whole - part : whole;
+    };
+    for (const Route route : kRoutes) {
+      std::vector<double> whole(sum_of(counts), 1.0);
+      std::vector<double> part(counts[rank], 1.0);
+      const auto sent = [&](const auto& collective) { return bytes_sent(communicator, route, collective); };
+      check("allgather", sent([&](const Collectives& clients) { clients.allgather(whole, counts); }),
+            allgather_bytes(all, mine, route));
+      check("reduce_scatter", sent([&](const Collectives& clients) { clients.reduce_scatter(whole, counts, part); }),
+            scatter_bytes(all, mine, route));
+      const std::uint64_t even = 8 * (whole.size() / c + (rank < whole.size() % c ? 1 : 0));
+      check("allreduce", sent([&](const Collectives& clients) { clients.allreduce(whole); }),
+            allgather_bytes(all, even, route) + scatter_bytes(all, even, route));
+      check("broadcast",
+            sent([&](const Collectives& clients) { clients.broadcast(std::as_writable_bytes(std::span(whole)), 0); }),
+            is_root ? (c - 1) * all : 0);
+      check("gather", sent([&](const Collectives& clients) { clients.gather(part, counts, whole, 0); }),
+            is_root ? 0 : mine);
+      if (c > 1) {
+        const bool is_star = route == Route::through_root;
+        check("broadcast from client 1",
+              sent([&](const Collectives& clients) { clients.broadcast(std::as_writable_bytes(std::span(whole)), 1); }),
+              rank == 1            ? (is_star ? 1 : c - 1) * all
+              : is_star && is_root ? (c - 2) * all
+                                   : 0);
+        check("gather at client 1", sent([&](const Collectives& clients) { clients.gather(part, counts, whole, 1); }),
+              rank == 1            ? 0
+              : is_star && is_root ? all - 8 * counts[1]
+                                   : mine);
+      }
+      check("allgather_text", sent([&](const Collectives& clients) {
+              expect(clients.allgather_text(std::string(counts[rank], 'x')).size() == c, "texts are missing");
+            }),
+            allgather_bytes(8 * c, 8, route) + allgather_bytes(all / 8, mine / 8, route));
+      check("barrier", sent([&](const Collectives& clients) { clients.barrier(); }), allgather_bytes(c, 1, route));
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const Check> all_checks() {
+  static constexpr std::array kChecks = {
+      Check{"blocking", blocking},
+      Check{"many_in_flight", many_in_flight},
+      Check{"tags_and_order", tags_and_order},
+      Check{"allgather", allgather},
+      Check{"allgather_part_by_part", allgather_part_by_part},
+      Check{"reduce_scatter", reduce_scatter},
+      Check{"allreduce", allreduce},
+      Check{"broadcast", broadcast},
+      Check{"gather", gather},
+      Check{"allgather_text", allgather_text},
+      Check{"allgather_numbers", allgather_numbers},
+      Check{"barrier", barrier},
+      Check{"groups", groups},
+      Check{"agreement", agreement},
+      Check{"documented_bytes", documented_bytes},
+  };
+  return kChecks;
+}
+
+}  // namespace fedsinkhorn::test

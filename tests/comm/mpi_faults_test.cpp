@@ -1,0 +1,94 @@
+// Clients that fall silent, die or throw, each a process under mpirun.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "core/stopwatch.hpp"
+
+namespace fedsinkhorn::test {
+namespace {
+
+struct Ended {
+  int status = -1;
+  std::string output;
+  double seconds = 0;
+};
+
+Ended run_clients(int clients, const std::string& arguments) {
+  const Timer timer;
+  const std::string command =
+      std::string(FEDSINKHORN_MPIRUN) + " " + std::to_string(clients) + " " FEDSINKHORN_MPI_PROGRAM " " + arguments;
+  Ended run;
+  FILE* const pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("popen failed");
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) run.output += static_cast<char>(c);
+  const int status = ::pclose(pipe);
+  run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.seconds = timer.seconds();
+  return run;
+}
+
+/// Gone, or dead and waiting for its parent to notice.
+bool is_dead(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/stat");
+  std::string stat;
+  if (!std::getline(file, stat)) return true;
+  return stat.find(") Z") != std::string::npos;
+}
+
+std::string silent_process(const std::string& output) {
+  const std::size_t at = output.find("silent: ");
+  if (at == std::string::npos) return "";
+  const std::size_t number = at + std::string("silent: ").size();
+  return output.substr(number, output.find('\n', number) - number);
+}
+
+TEST(MpiFaults, AStoppedClientIsNamedAndTakenDown) {
+  const Ended run = run_clients(4, "stop 2 2");
+  EXPECT_EQ(run.status, 4) << run.output;
+  EXPECT_NE(run.output.find(": client 2 has not answered for 2 s\n"), std::string::npos) << run.output;
+  EXPECT_EQ(run.output.find("although all clients answer"), std::string::npos) << run.output;
+  EXPECT_LT(run.seconds, 2 + 5 + 10) << "10 s are for mpirun\n" << run.output;
+  const std::string process = silent_process(run.output);
+  ASSERT_FALSE(process.empty()) << run.output;
+  // mpirun has killed it; the system may need a moment.
+  const Timer timer;
+  while (!is_dead(process) && timer.seconds() < 30) std::this_thread::yield();
+  EXPECT_TRUE(is_dead(process));
+}
+
+TEST(MpiFaults, AClientThatDoesNotComeToTheEndIsNotWaitedForForEver) {
+  const Ended run = run_clients(3, "last 1 2");
+  EXPECT_EQ(run.status, 4) << run.output;
+  EXPECT_NE(run.output.find("another client did not come to the end within 2 s\n"), std::string::npos) << run.output;
+  EXPECT_LT(run.seconds, 2 + 5 + 10) << "10 s are for mpirun\n" << run.output;
+}
+
+TEST(MpiFaults, AKilledClientEndsAll) {
+  const Ended run = run_clients(3, "kill 1 100");
+  EXPECT_NE(run.status, 0) << run.output;
+  EXPECT_LT(run.seconds, 60) << run.output;
+}
+
+TEST(MpiFaults, AClientThatThrowsEndsAll) {
+  const Ended run = run_clients(3, "throw 1 100");
+  EXPECT_EQ(run.status, 1) << run.output;
+  EXPECT_NE(run.output.find("client 1: the cause\n"), std::string::npos) << run.output;
+  EXPECT_LT(run.seconds, 60) << run.output;
+}
+
+TEST(MpiFaults, AMessageOfAnotherSizeEndsAll) {
+  const Ended run = run_clients(2, "size 1 100");
+  EXPECT_EQ(run.status, 1) << run.output;
+  EXPECT_NE(run.output.find("a message of 0 bytes came from client 1 where 800000 were expected"), std::string::npos)
+      << run.output;
+  EXPECT_LT(run.seconds, 60) << run.output;
+}
+
+}  // namespace
+}  // namespace fedsinkhorn::test

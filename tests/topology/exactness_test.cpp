@@ -1,0 +1,268 @@
+// Every topology, on threads: the same potentials as one client, to the last bit where the sums have the same order.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "fedsinkhorn/solve.hpp"
+#include "registry.hpp"
+#include "support/plans.hpp"
+#include "support/problems.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using testing::OwnedProblem;
+
+constexpr int kIterations = 60;
+
+Options budget() {
+  Options options;
+  options.tolerance = 0;
+  options.max_iterations = kIterations;
+  options.threads = 1;
+  return options;
+}
+
+Result centralized(const Problem& problem, Options options) {
+  options.topology = "centralized";
+  options.passes = Passes::two;
+  return solve(problem, options);
+}
+
+Result federated(const Problem& problem, Options options, const std::string& topology, std::size_t clients) {
+  options.topology = topology;
+  options.clients = clients;
+  return solve(problem, options);
+}
+
+bool sums_in_the_same_order(std::string_view topology) { return topology == "all-to-all" || topology == "star"; }
+
+/// One after the other, so that a failure says where.
+void expect_same_bits(const std::vector<double>& x, const std::vector<double>& y) {
+  ASSERT_EQ(x.size(), y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], y[i]) << "at " << i;
+}
+
+/// Potentials are determined up to a constant moved from f to g; these come from the same start, so not even that.
+void expect_close(const std::vector<double>& x, const std::vector<double>& y, double tolerance) {
+  ASSERT_EQ(x.size(), y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isinf(y[i])) {
+      ASSERT_EQ(x[i], y[i]) << "at " << i;
+    } else {
+      ASSERT_NEAR(x[i], y[i], tolerance) << "at " << i;
+    }
+  }
+}
+
+void expect_agreement(const Problem& problem, const Options& options, double tolerance = 1e-12) {
+  const Result expected = centralized(problem, options);
+  for (const TopologyEntry& topology : topologies()) {
+    if (!topology.several_clients) continue;
+    for (const std::size_t clients : {1, 2, 3, 4, 7}) {
+      SCOPED_TRACE(std::string(topology.name) + ", clients " + std::to_string(clients));
+      const Result result = federated(problem, options, std::string(topology.name), clients);
+      EXPECT_EQ(result.iterations, expected.iterations);
+      EXPECT_EQ(result.status, expected.status);
+      EXPECT_EQ(result.clients.size(), clients);
+      if (sums_in_the_same_order(topology.name)) {
+        expect_same_bits(result.f, expected.f);
+        expect_same_bits(result.g, expected.g);
+        expect_same_bits(result.f_rest, expected.f_rest);
+        expect_same_bits(result.g_rest, expected.g_rest);
+        ASSERT_EQ(result.trace.size(), expected.trace.size());
+        for (std::size_t k = 0; k < expected.trace.size(); ++k) {
+          ASSERT_EQ(result.trace[k].error_a, expected.trace[k].error_a) << "iteration " << k + 1;
+          ASSERT_EQ(result.trace[k].error_b, expected.trace[k].error_b) << "iteration " << k + 1;
+        }
+      } else {
+        expect_close(result.f, expected.f, tolerance);
+        expect_close(result.g, expected.g, tolerance);
+      }
+      EXPECT_NEAR(result.cost.linear, expected.cost.linear, 1e-10);
+      EXPECT_NEAR(result.cost.dual, expected.cost.dual, 1e-10);
+    }
+  }
+}
+
+TEST(Exactness, UnevenSlices) {
+  const OwnedProblem owned = testing::random_problem(101, 101, 0.05, 1);
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, SymmetricCosts) {
+  OwnedProblem owned = testing::random_problem(101, 101, 0.05, 2);
+  for (std::size_t i = 0; i < 101; ++i) {
+    for (std::size_t j = 0; j < i; ++j) owned.cost[i * 101 + j] = owned.cost[j * 101 + i];
+  }
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, SeveralTargets) {
+  const OwnedProblem owned = testing::random_problem(101, 101, 0.05, 3, 5);
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, Float32) {
+  const OwnedProblem owned = testing::random_problem(101, 101, 0.05, 4);
+  Options options = budget();
+  options.precision = Precision::float32;
+  expect_agreement(owned.view(), options, 1e-6);
+  options.precision = Precision::mixed;
+  expect_agreement(owned.view(), options, 1e-12);
+}
+
+TEST(Exactness, ZeroWeights) {
+  OwnedProblem owned = testing::random_problem(101, 101, 0.05, 5, 2);
+  for (const std::size_t i : {0, 1, 2, 50, 99, 100}) owned.a[i] = 0;
+  for (const std::size_t j : {0, 7, 100}) owned.b[2 * j] = owned.b[2 * j + 1] = 0;
+  owned.b[2 * 8] = 0;  // of one target alone
+  testing::normalise(owned.a);
+  for (const std::size_t k : {0, 1}) testing::normalise(owned.b, k, 2);
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, ForbiddenPairs) {
+  OwnedProblem owned = testing::random_problem(101, 101, 0.05, 6);
+  for (std::size_t k = 0; k < owned.cost.size(); k += 7) owned.cost[k] = testing::kInfinity;
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, TinyEpsilon) {
+  const OwnedProblem owned = testing::point_problem(101, 101, 2e-4, 7);
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, MoreClientsThanRows) {
+  const OwnedProblem owned = testing::random_problem(3, 5, 0.1, 8);
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, OneEntry) {
+  const OwnedProblem owned = testing::random_problem(1, 1, 0.1, 9);
+  expect_agreement(owned.view(), budget());
+}
+
+TEST(Exactness, OnlineKernel) {
+  const OwnedProblem owned = testing::random_problem(101, 67, 0.05, 10);
+  Options options = budget();
+  options.kernel = KernelKind::online;
+  expect_agreement(owned.view(), options);
+}
+
+TEST(Exactness, LogDomain) {
+  const OwnedProblem owned = testing::random_problem(41, 37, 0.05, 11);
+  Options options = budget();
+  options.stabilization = Stabilization::log;
+  expect_agreement(owned.view(), options);
+}
+
+TEST(Exactness, EveryNormConvergesAtTheSameIteration) {
+  const OwnedProblem owned = testing::point_problem(101, 83, 0.02, 12);
+  for (const Norm norm : {Norm::l1, Norm::l2, Norm::linf}) {
+    Options options;
+    options.norm = norm;
+    options.threads = 1;
+    options.check_every = 3;
+    expect_agreement(owned.view(), options);
+  }
+}
+
+TEST(Exactness, PointsInManyDimensions) {
+  Random random(13);
+  std::vector<double> x(101 * 20);
+  std::vector<double> y(83 * 20);
+  for (double& c : x) c = random.uniform();
+  for (double& c : y) c = 5 + random.uniform();
+  for (const Metric metric : {Metric::sqeuclidean, Metric::euclidean, Metric::cosine}) {
+    Problem problem;
+    problem.cost = PointClouds{MatrixView<double>{x.data(), 101, 20}, MatrixView<double>{y.data(), 83, 20}, metric};
+    problem.epsilon = metric == Metric::sqeuclidean ? 1.0 : 0.02;
+    expect_agreement(problem, budget(), 1e-11);
+  }
+}
+
+TEST(Exactness, RectangularPlans) {
+  const OwnedProblem owned = testing::random_problem(60, 83, 0.05, 14);
+  const Problem problem = owned.view();
+  Options options;
+  options.threads = 1;
+  const Result expected = centralized(problem, options);
+  const std::vector<double> plan = testing::whole_plan(problem, expected);
+  for (const TopologyEntry& topology : topologies()) {
+    if (!topology.several_clients) continue;
+    for (const std::size_t clients : {2, 3, 4, 7}) {
+      SCOPED_TRACE(std::string(topology.name) + ", clients " + std::to_string(clients));
+      const Result result = federated(problem, options, std::string(topology.name), clients);
+      EXPECT_EQ(result.status, Status::converged);
+      EXPECT_LT(testing::l1_distance(testing::whole_plan(problem, result), plan), 1e-10);
+    }
+  }
+}
+
+TEST(Exactness, RowWeights) {
+  const OwnedProblem owned = testing::random_problem(101, 101, 0.05, 15);
+  const Result expected = centralized(owned.view(), budget());
+  Options options = budget();
+  options.row_weights = {1, 0, 5, 2.5};
+  const Result result = federated(owned.view(), options, "all-to-all", 4);
+  expect_same_bits(result.f, expected.f);
+  EXPECT_EQ(result.clients[0].last_row, 12U);
+  EXPECT_EQ(result.clients[1].first_row, result.clients[1].last_row);
+  EXPECT_EQ(result.clients[3].last_row, 101U);
+  options.row_weights = {0, 0, 1, 0};  // one client has everything, the server of a star nothing
+  for (const char* topology : {"all-to-all", "star", "grid", "row-reduce"}) {
+    expect_close(federated(owned.view(), options, topology, 4).f, expected.f, 1e-12);
+  }
+}
+
+TEST(Exactness, EveryShapeOfGrid) {
+  const OwnedProblem owned = testing::random_problem(101, 83, 0.05, 16);
+  const Result expected = centralized(owned.view(), budget());
+  for (const GridShape shape : {GridShape{1, 6}, {6, 1}, {2, 3}, {3, 2}}) {
+    Options options = budget();
+    options.grid = shape;
+    const Result result = federated(owned.view(), options, "grid", 6);
+    expect_close(result.f, expected.f, 1e-12);
+    expect_close(result.g, expected.g, 1e-12);
+  }
+}
+
+TEST(LocalSteps, ConvergeToTheSamePlan) {
+  const OwnedProblem owned = testing::random_problem(60, 83, 0.05, 17, 2);
+  const Problem problem = owned.view();
+  Options options;
+  options.threads = 1;
+  const Result expected = centralized(problem, options);
+  for (const char* topology : {"all-to-all", "star", "row-reduce"}) {
+    for (const std::int64_t steps : {2, 5, 20}) {
+      SCOPED_TRACE(std::string(topology) + ", steps " + std::to_string(steps));
+      Options local = options;
+      local.local_steps = steps;
+      const Result result = federated(problem, local, topology, 3);
+      EXPECT_EQ(result.status, Status::converged);
+      for (const std::size_t target : {0, 1}) {
+        EXPECT_LT(testing::l1_distance(testing::whole_plan(problem, result, target),
+                                       testing::whole_plan(problem, expected, target)),
+                  1e-7);
+      }
+      // Fewer exchanges than iterations is what they are for.
+      EXPECT_LT(result.exchanges,
+                2 * static_cast<std::uint64_t>(result.iterations) / static_cast<std::uint64_t>(steps) + 8);
+    }
+  }
+}
+
+TEST(LocalSteps, OfOneClientAreTheIterationItself) {
+  const OwnedProblem owned = testing::random_problem(60, 83, 0.05, 18);
+  Options options = budget();
+  const Result expected = centralized(owned.view(), options);
+  options.local_steps = 5;
+  expect_close(federated(owned.view(), options, "all-to-all", 1).f, expected.f, 1e-12);
+  expect_close(federated(owned.view(), options, "star", 1).f, expected.f, 1e-12);
+  expect_close(federated(owned.view(), options, "row-reduce", 1).f, expected.f, 1e-12);
+}
+
+}  // namespace
+}  // namespace fedsinkhorn

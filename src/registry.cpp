@@ -8,15 +8,12 @@ namespace fedsinkhorn {
 
 std::span<const TopologyEntry> topologies() {
   static constexpr std::array entries = {
-      TopologyEntry{.name = "centralized",
-                    .layout = centralized_layout,
-                    .make = make_centralized,
-                    .several_clients = false,
-                    .fused = true},
+      TopologyEntry{
+          .name = "centralized", .layout = centralized_layout, .make = make_centralized, .several_clients = false},
       TopologyEntry{.name = "all-to-all", .layout = all_to_all_layout, .make = make_all_to_all},
       TopologyEntry{.name = "star", .layout = star_layout, .make = make_star, .route = Route::through_root},
       TopologyEntry{.name = "grid", .layout = grid_layout, .make = make_grid, .takes_local_steps = false},
-      TopologyEntry{.name = "row-reduce", .layout = row_reduce_layout, .make = make_row_reduce, .fused = true},
+      TopologyEntry{.name = "row-reduce", .layout = row_reduce_layout, .make = make_row_reduce},
   };
   return entries;
 }

@@ -18,7 +18,6 @@ struct TopologyEntry {
   std::unique_ptr<Topology> (*make)(const TopologyContext& context);
   Route route = Route::direct;    ///< who talks to whom
   bool several_clients = true;    ///< else one alone
-  bool fused = false;             ///< can do an iteration in one pass over the kernel
   bool takes_local_steps = true;  ///< --local-steps above 1
 };
 [[nodiscard]] std::span<const TopologyEntry> topologies();

@@ -244,6 +244,7 @@ Solved solve_fast(const CheckedProblem& problem, const Options& options, const T
   result.targets_solved_alone = alone;
   result.simd = simd.name;
   result.threads = threads;
+  result.passes = topology->passes();
   solved.report.compute_seconds = topology->compute_seconds();
   solved.report.exchanges = topology->exchanges();
   solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
@@ -266,7 +267,6 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   }
   options.topology = resolved_topology(options, communicator.size());
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
-  if (!entry.fused) options.passes = Passes::two;
   const Collectives clients(traffic, entry.route);
   const int threads = threads_to_use(options, place.clients_on_machine);
   std::vector<Layout> layouts;
@@ -286,7 +286,6 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   result.backend = "cpu";
   result.topology = options.topology;
   result.transport = place.transport;
-  result.passes = options.passes;
   result.this_client = clients.rank();
   result.wall_seconds = wall.seconds();
   return std::move(result);

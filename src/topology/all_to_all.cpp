@@ -113,6 +113,7 @@ class AllToAll final : public Topology {
     return sums;
   }
 
+  [[nodiscard]] Passes passes() const override { return Passes::two; }
   [[nodiscard]] double compute_seconds() const override { return compute_.seconds(); }
   [[nodiscard]] std::uint64_t exchanges() const override { return exchanges_; }
 

@@ -46,6 +46,7 @@ class BlockTopology final : public Topology {
                        std::span<double> sums) override;
   [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                 std::size_t targets, const double* u, const double* v) override;
+  [[nodiscard]] Passes passes() const override { return fused_ ? Passes::fused : Passes::two; }
   [[nodiscard]] double compute_seconds() const override { return compute_.seconds(); }
   [[nodiscard]] std::uint64_t exchanges() const override { return exchanges_; }
 

@@ -228,6 +228,7 @@ class Star final : public Topology {
     return own;
   }
 
+  [[nodiscard]] Passes passes() const override { return Passes::two; }
   [[nodiscard]] double compute_seconds() const override { return compute_.seconds(); }
   [[nodiscard]] std::uint64_t exchanges() const override { return exchanges_; }
 

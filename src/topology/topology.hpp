@@ -52,6 +52,8 @@ class Topology {
   [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                         std::size_t targets, const double* u, const double* v) = 0;
 
+  /// Reads of the kernel an iteration.
+  [[nodiscard]] virtual Passes passes() const = 0;
   /// Time spent on arithmetic.
   [[nodiscard]] virtual double compute_seconds() const = 0;
   /// Times slices of others were waited for during rounds.

@@ -1,0 +1,183 @@
+// Bytes counted are bytes documented (docs/algorithms.md, "Messages and bytes"), for every topology.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/range.hpp"
+#include "fedsinkhorn/solve.hpp"
+#include "support/problems.hpp"
+#include "topology/topologies.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr std::uint64_t kNumber = 8;
+constexpr std::uint64_t kNote = 40;  // a target
+
+/// One client's sizes, and those of all.
+struct Sizes {
+  std::uint64_t c = 1;        // clients
+  std::uint64_t k = 0;        // this one
+  std::uint64_t rows = 0;     // its rows
+  std::uint64_t columns = 0;  // its columns
+  std::uint64_t n = 0;        // all rows
+  std::uint64_t m = 0;        // all columns
+  std::uint64_t targets = 1;  // N
+  std::uint64_t server_rows = 0;
+  std::uint64_t server_columns = 0;
+  GridShape grid{};
+  std::uint64_t grid_rows = 0;     // rows of its grid row
+  std::uint64_t grid_columns = 0;  // columns of its grid column
+};
+
+/// What a client sends: in a round, before the first, and to measure the marginals once.
+struct Documented {
+  std::uint64_t round = 0;
+  std::uint64_t start = 0;
+  std::uint64_t measurement = 0;
+  std::uint64_t exchanges = 2;  // a round
+};
+
+/// x numbers from everybody to everybody.
+std::uint64_t small(const Sizes& s, std::uint64_t x) { return (s.c - 1) * kNumber * x; }
+
+Documented all_to_all(const Sizes& s) {
+  const std::uint64_t others = s.c - 1;
+  const std::uint64_t u = others * kNumber * s.rows;     // for one target
+  const std::uint64_t v = others * kNumber * s.columns;  // for one target
+  const std::uint64_t share = s.targets * (v + others * kNote);
+  Documented bytes;
+  bytes.round = s.targets * u + share;
+  bytes.start = (v + 2 * u) + small(s, 4) + (v + u) + share;
+  bytes.measurement = s.targets * (u + v) + small(s, 4 * s.targets);
+  return bytes;
+}
+
+Documented row_reduce(const Sizes& s) {
+  const std::uint64_t others = s.c - 1;
+  const std::uint64_t r = kNumber * (s.m - s.columns);  // summands for the others
+  const std::uint64_t v = others * kNumber * s.columns;
+  const std::uint64_t share = s.targets * (v + others * kNote);
+  Documented bytes;
+  bytes.round = s.targets * r + share;
+  bytes.start = (v + r) + small(s, 4) + v + share;
+  bytes.measurement = s.targets * (v + r) + small(s, 4 * s.targets);
+  bytes.exchanges = 1;
+  return bytes;
+}
+
+Documented grid(const Sizes& s) {
+  const std::uint64_t across = s.grid.columns - 1;  // others in the grid row
+  const std::uint64_t down = s.grid.rows - 1;       // others in the grid column
+  const std::uint64_t q = kNumber * (s.grid_rows - s.rows);
+  const std::uint64_t u = across * kNumber * s.rows;
+  const std::uint64_t r = kNumber * (s.grid_columns - s.columns);
+  const std::uint64_t v = down * kNumber * s.columns;
+  const std::uint64_t share = s.targets * (v + (down + across) * kNote);
+  Documented bytes;
+  bytes.round = s.targets * (q + u + r) + share;
+  bytes.start = (v + q) + (2 * u + r) + small(s, 4) + (u + v) + share;
+  bytes.measurement = s.targets * (v + q + u + r) + small(s, 4 * s.targets);
+  bytes.exchanges = (across > 0 ? 1U : 0U) + (down > 0 ? 1U : 0U);
+  return bytes;
+}
+
+Documented star(const Sizes& s) {
+  Documented bytes;
+  if (s.k > 0) {
+    const std::uint64_t u = kNumber * s.rows;
+    const std::uint64_t v = kNumber * s.columns;
+    bytes.round = s.targets * (u + v + kNote);
+    bytes.start = (v + 2 * u) + 4 * kNumber + (u + v) + s.targets * (v + kNote);
+    bytes.measurement = s.targets * (u + v) + 4 * kNumber * s.targets;
+    return bytes;
+  }
+  const std::uint64_t others = s.c - 1;
+  const std::uint64_t q = kNumber * (s.n - s.server_rows);
+  const std::uint64_t r = kNumber * (s.m - s.server_columns);
+  bytes.round = s.targets * (q + r + others * kNote);
+  bytes.start = (q + r) + others * s.c * 4 * kNumber + s.targets * others * kNote;
+  bytes.measurement = s.targets * (q + r) + others * s.c * 4 * kNumber * s.targets;
+  return bytes;
+}
+
+Sizes sizes_of(const Result& result, std::size_t k, GridShape shape) {
+  const auto rows = [&](std::size_t client) {
+    return result.clients[client].last_row - result.clients[client].first_row;
+  };
+  const auto columns = [&](std::size_t client) {
+    return result.clients[client].last_column - result.clients[client].first_column;
+  };
+  Sizes s;
+  s.c = result.clients.size();
+  s.k = k;
+  s.rows = rows(k);
+  s.columns = columns(k);
+  s.n = result.rows;
+  s.m = result.columns;
+  s.targets = result.targets;
+  s.server_rows = rows(0);
+  s.server_columns = columns(0);
+  s.grid = shape;
+  for (std::size_t client = 0; client < s.c; ++client) {
+    if (client / shape.columns == k / shape.columns) s.grid_rows += rows(client);
+    if (client % shape.columns == k % shape.columns) s.grid_columns += columns(client);
+  }
+  return s;
+}
+
+using Formula = Documented (*)(const Sizes&);
+using Case = std::pair<const char*, Formula>;
+
+class Bytes : public ::testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Topologies, Bytes,
+                         ::testing::Values(Case{"all-to-all", all_to_all}, Case{"star", star}, Case{"grid", grid},
+                                           Case{"row-reduce", row_reduce}),
+                         [](const auto& info) {
+                           std::string name = info.param.first;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_P(Bytes, CountedAreBytesDocumented) {
+  for (const std::size_t targets : {1, 16}) {
+    const testing::OwnedProblem owned = testing::random_problem(53, 40, 0.2, 21, targets);
+    for (std::size_t clients = 2; clients <= 8; ++clients) {
+      SCOPED_TRACE(std::to_string(clients) + " clients, " + std::to_string(targets) + " targets");
+      Options options;
+      options.topology = GetParam().first;
+      options.clients = clients;
+      options.threads = 1;
+      options.tolerance = 0;
+      options.max_iterations = 12;
+      const Result result = solve(owned.view(), options);
+      ASSERT_EQ(result.absorptions, 0);
+      std::uint64_t sent = 0;
+      std::uint64_t received = 0;
+      for (std::size_t k = 0; k < clients; ++k) {
+        SCOPED_TRACE("client " + std::to_string(k));
+        const Documented bytes = GetParam().second(sizes_of(result, k, grid_shape(clients, {})));
+        EXPECT_EQ(result.clients[k].sent.rounds, 11 * bytes.round);  // the first iteration is the start
+        EXPECT_EQ(result.clients[k].sent.rebuilds, bytes.start + bytes.measurement);
+        EXPECT_EQ(result.clients[k].exchanges, 11 * bytes.exchanges);
+        sent += result.clients[k].sent.total();
+        received += result.clients[k].received.total();
+      }
+      EXPECT_EQ(sent, received);
+    }
+  }
+}
+
+TEST(Bytes, OneClientSendsNothing) {
+  const testing::OwnedProblem owned = testing::random_problem(20, 20, 0.2, 22);
+  for (const char* topology : {"centralized", "all-to-all", "star", "grid", "row-reduce"}) {
+    Options options;
+    options.topology = topology;
+    const Result result = solve(owned.view(), options);
+    EXPECT_EQ(result.clients.at(0).sent.total(), 0U) << topology;
+    EXPECT_EQ(result.exchanges, 0U) << topology;
+  }
+}
+
+}  // namespace
+}  // namespace fedsinkhorn

@@ -9,13 +9,14 @@ BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench asan fuzz format format-check lint install clean \
+.PHONY: help demo test bench asan tsan fuzz format format-check lint install clean \
         build packages-build packages-lint packages-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build ## Build, solve a small problem, draw it (demo-output/transport.svg)
+demo: build/build.ninja ## Build, solve a small problem on four clients, draw it (demo-output/transport.svg)
+	cmake --build --preset release --target fedsinkhorn-cli
 	build/fedsinkhorn demo --output demo-output
 
 test: build ## Build and run the tests
@@ -27,6 +28,11 @@ bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build --preset asan
 	ctest --preset asan -j $(TEST_JOBS)
+
+# Only what clients on threads do: the rest has no threads of its own, and MPI is not instrumented.
+tsan: build-tsan/build.ninja ## Build and test clients on threads with ThreadSanitizer
+	cmake --build --preset tsan --target test-comm test-topology
+	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|topology)\.'
 
 fuzz: build-fuzz/build.ninja ## Fuzz the .npy reader (FUZZ_SECONDS=600)
 	cmake --build build-fuzz --target npy-header-fuzz
@@ -62,6 +68,10 @@ build/build.ninja: CMakePresets.json | packages-build
 
 build-asan/build.ninja: CMakePresets.json | packages-build
 	cmake --preset asan
+	@touch $@
+
+build-tsan/build.ninja: CMakePresets.json | packages-build
+	cmake --preset tsan
 	@touch $@
 
 # Without OpenMP: clang would want its own, and the parser under test has no loops to share out.

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/program_name.hpp"
 #include "cli/summary_table.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/solve.hpp"
@@ -23,6 +24,7 @@ struct DemoArguments {
   std::string output = "demo-output";
   std::size_t points = 1500;
   double epsilon = 0.002;
+  std::size_t clients = 4;
   int threads = 0;
 };
 
@@ -47,6 +49,8 @@ int run_demo(const DemoArguments& arguments) {
                              MatrixView<double>{clouds.target.data(), m, 2}, Metric::sqeuclidean};
   problem.epsilon = arguments.epsilon;
   Options options;
+  options.clients = arguments.clients;
+  options.topology = arguments.clients > 1 ? "row-reduce" : "centralized";
   options.threads = arguments.threads;
 
   const Result result = solve(problem, options);
@@ -76,12 +80,17 @@ int run_demo(const DemoArguments& arguments) {
   write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
   folder.keep();
 
-  fmt::print("A smile of {} points was moved onto a star of {}, at the least total squared distance.\n\n", n, m);
+  fmt::print("A smile of {} points was moved onto a star of {}, at the least total squared distance", n, m);
+  fmt::print("{}.\n\n",
+             arguments.clients > 1
+                 ? fmt::format(",\nby {} clients who each hold a part of the smile and keep it", arguments.clients)
+                 : "");
   const std::string place = std::filesystem::absolute(arguments.output).lexically_normal().string();
   fmt::print("{}\nThe picture: {}/transport.svg (open it in a browser)\n",
              summary_table(result, options, problem.epsilon, place), place);
-  fmt::print("The same from the command line:\n  fedsinkhorn solve --points {0}/X.npy {0}/Y.npy --epsilon {1:g}\n",
-             arguments.output, problem.epsilon);
+  fmt::print(
+      "The same from the command line:\n  {3} solve --points {0}/X.npy {0}/Y.npy --epsilon {1:g} --clients {2}\n",
+      arguments.output, problem.epsilon, arguments.clients, program_name());
   return exit_status(result.status);
 }
 
@@ -91,7 +100,11 @@ void add_demo_command(CLI::App& app, int& status) {
   auto arguments = std::make_shared<DemoArguments>();
   CLI::App* command = app.add_subcommand("demo", "Solve a small problem and draw what happened");
   command->add_option("--output", arguments->output, "Folder for the picture and the files")->capture_default_str();
-  command->add_option("--threads", arguments->threads, "Threads; 0 means all cores")->capture_default_str();
+  command->add_option("--clients", arguments->clients, "Clients in this process that share the work")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--threads", arguments->threads, "Threads of each client; 0: cores / clients")
+      ->capture_default_str();
   command->callback([arguments, &status] { status = run_demo(*arguments); });
 }
 

@@ -1,5 +1,7 @@
 #include "cli/generate_command.hpp"
 
+#include "cli/program_name.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -249,7 +251,7 @@ void print_solve_command(const Arguments& arguments, const SyntheticProblem& pro
   // transport.
   std::array<char, 32> epsilon{};
   std::snprintf(epsilon.data(), epsilon.size(), "%g", problem.largest_cost > 0 ? 0.01 * problem.largest_cost : 0.01);
-  std::cout << "solve it with\n  fedsinkhorn solve ";
+  std::cout << "solve it with\n  " << program_name() << " solve ";
   if (written != Written::points) {
     std::cout << "--cost " << shell_quoted(folder / "C.npy");
   } else {

@@ -271,13 +271,15 @@ void add_solve_command(CLI::App& app, int& status) {
       ->group("How");
 
   command
-      ->add_option("--topology", options.topology,
-                   "Who holds what: centralized, all-to-all, star, grid or row-reduce; auto: centralized for one client, "
-                   "all-to-all for several")
+      ->add_option(
+          "--topology", options.topology,
+          "Who holds what: centralized, all-to-all, star, grid or row-reduce; auto: centralized for one client, "
+          "all-to-all for several")
       ->capture_default_str()
       ->group("Clients");
   command
-      ->add_option("--clients", arguments->clients, "Clients in this process; under mpirun every rank is one (default 1)")
+      ->add_option("--clients", arguments->clients,
+                   "Clients in this process; under mpirun every rank is one (default 1)")
       ->group("Clients");
   command->add_option("--rows", options.row_weights, "Shares of the rows the clients own, such as 1,1,2; default even")
       ->delimiter(',')
@@ -298,9 +300,12 @@ void add_solve_command(CLI::App& app, int& status) {
   command->add_option("--output", arguments->output.folder, "Folder for f.npy, g.npy, trace.csv, summary.json")
       ->check(not_empty())
       ->group("Output");
-  command->add_flag("--plan", arguments->output.plan, "Also write the plan, plan.npy of n x m (N x n x m for N targets)")
+  command
+      ->add_flag("--plan", arguments->output.plan, "Also write the plan, plan.npy of n x m (N x n x m for N targets)")
       ->group("Output");
-  command->add_flag("--keep-local", arguments->output.keep_local, "Every client writes its rows of f, f-0.npy, f-1.npy, ...")
+  command
+      ->add_flag("--keep-local", arguments->output.keep_local,
+                 "Every client writes its rows of f, f-0.npy, f-1.npy, ...")
       ->group("Output");
   command->add_flag("--quiet", arguments->quiet, "No progress, no table")->group("Output");
 

@@ -20,6 +20,19 @@ std::string outcome(const Result& result, const Options& options) {
   return fmt::format("interrupted at iteration {}", result.iterations);
 }
 
+/// Who waited for whom: times of the client that communicated longest, bytes of the one that sent most.
+std::string clients_line(const Result& result) {
+  const ClientReport* slowest = &result.clients.front();
+  std::uint64_t most = 0;
+  for (const ClientReport& client : result.clients) {
+    if (client.communication_seconds > slowest->communication_seconds) slowest = &client;
+    most = std::max(most, client.sent.total());
+  }
+  return fmt::format("{} by {} over {}; computing {:.3g} s, communicating {:.3g} s, sending {} at most",
+                     result.clients.size(), result.topology, result.transport, slowest->compute_seconds,
+                     slowest->communication_seconds, human_bytes(most));
+}
+
 }  // namespace
 
 std::string summary_table(const Result& result, const Options& options, double epsilon, const std::string& output) {
@@ -45,9 +58,11 @@ std::string summary_table(const Result& result, const Options& options, double e
   const double iterations = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
   line("time", fmt::format("{:.3g} s iterating ({:.3g} ms each), {:.3g} s in all", result.solve_seconds,
                            1e3 * result.solve_seconds / iterations, result.wall_seconds));
+  if (result.clients.size() > 1) line("clients", clients_line(result));
   line("ran on",
-       fmt::format("{} thread{}, {}, {} kernel of {}, {}", result.threads, result.threads == 1 ? "" : "s", result.simd,
-                   name_of(options.kernel), human_bytes(result.kernel_bytes),
+       fmt::format("{} thread{}{}, {}, {} kernel of {}, {}", result.threads, result.threads == 1 ? "" : "s",
+                   result.clients.size() > 1 ? " a client" : "", result.simd, name_of(options.kernel),
+                   human_bytes(result.kernel_bytes),
                    options.precision == Precision::digits50 ? "50 digits" : std::string(name_of(options.precision))));
   if (options.precision == Precision::float32 || options.precision == Precision::mixed) {
     line("precision", fmt::format("reduced; on the exact costs the errors are {:.1e} and {:.1e}", result.exact_error.a,

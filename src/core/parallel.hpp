@@ -16,7 +16,7 @@ namespace fedsinkhorn {
 /// threads become free, so a core that is busy elsewhere does not hold up the rest; results must therefore not depend
 /// on which thread ran a chunk. If bodies throw, one of the exceptions is thrown again when all have ended.
 template <class Body>
-void parallel_chunks(int threads, std::size_t chunks, const Body& body) {
+void parallel_chunks([[maybe_unused]] int threads, std::size_t chunks, const Body& body) {
 #ifdef _OPENMP
   if (threads > 1 && chunks > 1) {
     std::exception_ptr failure;

@@ -5,8 +5,6 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
-
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -63,8 +61,10 @@ template <class V>
 constexpr std::size_t kSumBlock = sizeof(V) == 8 ? std::numeric_limits<std::size_t>::max() : 2048;
 
 // Rows come from memory faster when asked for ahead of time: a core's own prefetchers leave part of the bus idle. One
-// request fetches a pair of lines on the machines at hand, so every other line is asked for.
-constexpr std::size_t kPrefetchPair = 128;
+// request fetches a pair of lines on the machines at hand, so every other line is asked for; of rows of floats, which
+// take half the bytes a step, every line, which was measured to be faster (1.4 instead of 1.6 times a plain read).
+template <class S>
+constexpr std::size_t kPrefetchStep = sizeof(S) == 8 ? 128 : 64;
 constexpr std::size_t kPrefetchAhead = 4096;
 
 template <std::size_t R, class S>
@@ -80,7 +80,7 @@ void dot_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t colum
   using L = Lanes<V, S>;
   const typename L::D d;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t pair = kPrefetchPair / sizeof(S);
+  constexpr std::size_t pair = kPrefetchStep<S> / sizeof(S);
   for (std::size_t k = 0; k < R; ++k) q[k] = 0;
   for (std::size_t first = 0; first < columns;) {
     const std::size_t last = columns - first > kSumBlock<V> ? first + kSumBlock<V> : columns;
@@ -105,7 +105,7 @@ void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t colum
   using L = Lanes<double, S>;
   const typename L::D d;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t pair = kPrefetchPair / sizeof(S);
+  constexpr std::size_t pair = kPrefetchStep<S> / sizeof(S);
   hn::Vec<typename L::D> scale[R];
   for (std::size_t k = 0; k < R; ++k) scale[k] = hn::Set(d, u[k]);
   for (std::size_t begin = 0; begin < columns; begin += pair) {
@@ -149,46 +149,96 @@ HWY_INLINE hn::Vec<D64> exponent(hn::Vec<D64> phi, hn::Vec<D64> psi, hn::Vec<D64
   return hn::Mul(hn::Sub(hn::Add(phi, psi), cost), inverse_epsilon);
 }
 
-HWY_INLINE hn::Vec<D64> gibbs(D64 d, hn::Vec<D64> t) {
-  const auto low = hn::Set(d, kSmallestExponent64);
-  const auto clamped = hn::Min(hn::Max(t, low), hn::Set(d, kLargestExponent64));
-  return hn::IfThenElseZero(hn::Gt(t, low), hn::Exp(d, clamped));
-}
+// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, interpolated at Chebyshev nodes: exp within 1.7e-17 and 1.0e-8.
+constexpr double kExpSeries64[] = {0.50000000000000010221,     0.16666666666666667453,   0.041666666666624127873,
+                                   0.0083333333333300618325,   0.0013888888917213716901, 0.00019841269863053616878,
+                                   0.000024801521295954375131, 2.7557268459997064772e-6, 2.7620088445409748161e-7,
+                                   2.5100385495510319078e-8};
+constexpr double kExpSeries32[] = {0.5, 0.16666576989698775683, 0.041666554617204574203, 0.0083631790527225773704,
+                                   0.0013926183587713494542};
 
-void gibbs_rows64(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
-                  const double* phi, const double* psi, double inverse_epsilon, double* out, std::size_t out_stride) {
-  const D64 d;
-  const auto scale = hn::Set(d, inverse_epsilon);
-  for (std::size_t k = 0; k < count; ++k) {
-    const auto row = hn::Set(d, phi[k]);
-    for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
-      const auto t = exponent(row, hn::LoadU(d, psi + j), hn::LoadU(d, cost + k * cost_stride + j), scale);
-      hn::StoreU(gibbs(d, t), d, out + k * out_stride + j);
-    }
+// x_l = exp(x_l), all of them between the exponents above, where results are normal numbers: that saves what a general
+// exp spends on the ends of its range. exp(x) = 2^k exp(r), k the integer nearest to x / ln 2. Each step waits for the
+// one before it; several vectors at once keep the units busy meanwhile.
+template <std::size_t Vectors, std::size_t Terms>
+HWY_INLINE void exp_normal(D64 d, hn::Vec<D64>* x, const double (&series)[Terms]) {
+  const hn::RebindToSigned<D64> integers;
+  const auto shifter = hn::Set(d, 6755399441055744.0);  // 1.5 * 2^52: adding it leaves k in the lowest bits
+  const auto one = hn::Set(d, 1.0);
+  hn::Vec<D64> shifted[Vectors];
+  hn::Vec<D64> r[Vectors];
+  hn::Vec<D64> y[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) shifted[l] = hn::MulAdd(x[l], hn::Set(d, 1.4426950408889634), shifter);
+  // ln 2 in two parts, the first short enough for k times it to be exact.
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    y[l] = hn::Sub(shifted[l], shifter);
+    r[l] = hn::NegMulAdd(y[l], hn::Set(d, 0.6931471805596629565116018), x[l]);
+  }
+  for (std::size_t l = 0; l < Vectors; ++l)
+    r[l] = hn::NegMulAdd(y[l], hn::Set(d, 0.28235290563031577122588448175e-12), r[l]);
+  for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::Set(d, series[Terms - 1]);
+  for (std::size_t term = Terms - 1; term-- > 0;) {
+    const auto coefficient = hn::Set(d, series[term]);
+    for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::MulAdd(y[l], r[l], coefficient);
+  }
+  for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::MulAdd(y[l], r[l], one);
+  for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::MulAdd(y[l], r[l], one);
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    const auto exponent_bits = hn::ShiftLeft<52>(hn::BitCast(integers, shifted[l]));
+    x[l] = hn::BitCast(d, hn::Add(hn::BitCast(integers, y[l]), exponent_bits));
   }
 }
 
-// The exponent is formed in float64 (it is a small difference of large numbers), its exponential in float32.
-void gibbs_rows32(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
-                  const double* phi, const double* psi, double inverse_epsilon, float* out, std::size_t out_stride) {
+// t_l = exp(t_l), 0 below `smallest`.
+template <std::size_t Vectors, std::size_t Terms>
+HWY_INLINE void gibbs(D64 d, hn::Vec<D64>* t, double smallest, double largest, const double (&series)[Terms]) {
+  const auto low = hn::Set(d, smallest);
+  const auto high = hn::Set(d, largest);
+  hn::Vec<D64> x[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) x[l] = hn::Min(hn::Max(t[l], low), high);
+  exp_normal<Vectors>(d, x, series);
+  for (std::size_t l = 0; l < Vectors; ++l) t[l] = hn::IfThenElseZero(hn::Gt(t[l], low), x[l]);
+}
+HWY_INLINE hn::Vec<D64> gibbs(D64 d, hn::Vec<D64> t) {
+  gibbs<1>(d, &t, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+  return t;
+}
+
+HWY_INLINE void store(D64 d, hn::Vec<D64> x, double* out) { hn::StoreU(x, d, out); }
+HWY_INLINE void store(D64 /*d*/, hn::Vec<D64> x, float* out) { hn::StoreU(hn::DemoteTo(Half32(), x), Half32(), out); }
+
+// The exponent is formed in float64 in either case: it is a small difference of large numbers.
+template <std::size_t Vectors, class S>
+HWY_INLINE void gibbs_step(D64 d, const double* cost, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale, S* out) {
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D64> t[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), hn::LoadU(d, cost + l * lanes), scale);
+  }
+  if constexpr (sizeof(S) == sizeof(double)) {
+    gibbs<Vectors>(d, t, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+  } else {
+    gibbs<Vectors>(d, t, kSmallestExponent32, kLargestExponent32, kExpSeries32);
+  }
+  for (std::size_t l = 0; l < Vectors; ++l) store(d, t[l], out + l * lanes);
+}
+
+template <class S>
+void gibbs_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns, const double* phi,
+                const double* psi, double inverse_epsilon, S* out, std::size_t out_stride) {
   const D64 d;
-  const Half32 h;
+  const std::size_t lanes = hn::Lanes(d);
   const auto scale = hn::Set(d, inverse_epsilon);
-  const auto low = hn::Set(d, kSmallestExponent32);
-  const auto high = hn::Set(d, kLargestExponent32);
+  constexpr std::size_t at_once = 4;
   for (std::size_t k = 0; k < count; ++k) {
     const auto row = hn::Set(d, phi[k]);
-    for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
-      const auto t = exponent(row, hn::LoadU(d, psi + j), hn::LoadU(d, cost + k * cost_stride + j), scale);
-      const auto clamped = hn::Min(hn::Max(t, low), high);
-      // exp(t) = exp(nearest float) * (1 + remainder): keeps the last digits of a large exponent.
-      const auto nearest = hn::DemoteTo(h, clamped);
-      const auto rest = hn::DemoteTo(h, hn::Sub(clamped, hn::PromoteTo(d, nearest)));
-      const auto value = hn::Exp(h, nearest);
-      const auto result = hn::MulAdd(value, rest, value);
-      const auto keep = hn::DemoteTo(h, hn::IfThenElseZero(hn::Gt(t, low), hn::Set(d, 1.0)));
-      hn::StoreU(hn::Mul(result, keep), h, out + k * out_stride + j);
+    const double* costs = cost + k * cost_stride;
+    S* values = out + k * out_stride;
+    std::size_t j = 0;
+    for (; j + at_once * lanes <= columns; j += at_once * lanes) {
+      gibbs_step<at_once>(d, costs + j, row, psi + j, scale, values + j);
     }
+    for (; j < columns; j += lanes) gibbs_step<1>(d, costs + j, row, psi + j, scale, values + j);
   }
 }
 
@@ -344,10 +394,15 @@ double read_sum(const double* data, std::size_t count) {
 
 double exp_sum(const double* data, std::size_t count, std::size_t repeats) {
   const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t at_once = 4;
   auto sum = hn::Zero(d);
   for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
-    for (std::size_t j = 0; j + hn::Lanes(d) <= count; j += hn::Lanes(d)) {
-      sum = hn::Add(sum, gibbs(d, hn::LoadU(d, data + j)));
+    for (std::size_t j = 0; j + at_once * lanes <= count; j += at_once * lanes) {
+      hn::Vec<D64> t[at_once];
+      for (std::size_t l = 0; l < at_once; ++l) t[l] = hn::LoadU(d, data + j + l * lanes);
+      gibbs<at_once>(d, t, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+      sum = hn::Add(sum, hn::Add(hn::Add(t[0], t[1]), hn::Add(t[2], t[3])));
     }
   }
   return total(d, sum);
@@ -374,8 +429,8 @@ const Simd* table() {
       {dot_rows<double, double>, add_rows<double>},
       {dot_rows<float, double>, add_rows<float>},
       {dot_rows<float, float>, add_rows<float>},
-      {gibbs_rows64},
-      {gibbs_rows32},
+      {gibbs_rows<double>},
+      {gibbs_rows<float>},
       {row_log_sum_exp, column_log_sum_exp, gibbs_and_log_rows},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, one_minus},
       {read_sum, exp_sum},

@@ -149,6 +149,7 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
   if (clients.session) return solve(inputs.front()->problem, options, *clients.session);
   if (inputs.size() == 1) return solve(inputs.front()->problem, options);
   std::vector<Problem> problems;
+  problems.reserve(inputs.size());
   for (const auto& of_client : inputs) problems.push_back(of_client->problem);
   return solve(problems, options);
 }

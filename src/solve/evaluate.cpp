@@ -72,7 +72,10 @@ Evaluation from_sums(const CheckedProblem& problem, const Collectives& clients, 
                      const double* v) {
   const double* b = problem.target(outcome.target);
   std::array<ExactSum, 4> parts{};
-  auto& [mass, linear, p_log_p, dual] = parts;
+  ExactSum& mass = parts[0];
+  ExactSum& linear = parts[1];
+  ExactSum& p_log_p = parts[2];
+  ExactSum& dual = parts[3];
   linear.add(-problem.epsilon * sums.logarithm);
   p_log_p.add(sums.logarithm);
   const auto add = [&](const std::vector<double>& marginal, std::span<const double> base, const double* scaling,

@@ -50,6 +50,7 @@ BlockTopology::BlockTopology(const TopologyContext& context, const std::vector<s
 
 void BlockTopology::absorb(std::span<const double> phi, std::span<const double> psi) {
   block_.absorb(row_group_.gathered(phi), column_group_.gathered(psi));
+  r_others_.clear();  // it was for another K
 }
 
 void BlockTopology::share(std::size_t targets, const double* v, std::span<Note> notes) {

@@ -40,5 +40,9 @@ if(NOT CMAKE_MATCH_1 STREQUAL CMAKE_MATCH_2)
   message(FATAL_ERROR "the potentials of the two sources differ")
 endif()
 
+# Points 0, 1, 2, 3 stay where they are, but for what epsilon blurs.
+run(${WORK_FOLDER}/examples/solve_in_parts)
+expect("^<P, C> = 0\\.000[0-9]*, by 3 clients\n$")
+
 run(${prefix}/bin/fedsinkhorn --version)
 expect("${VERSION}")

@@ -12,13 +12,16 @@
 
 namespace fedsinkhorn {
 
+/// Whether an array without rows will do: as one client's part, but not as a whole.
+enum class NoRows { refused, allowed };
+
 /// A .npy file mapped into memory: format versions 1 to 3, float64 or float32, little-endian, C order, one or two
 /// dimensions. Opening reads the header alone; pages of data are read when they are touched.
 /// Movable; views handed out live as long as the object.
 class NpyFile {
  public:
   /// Throws InputError naming the path: missing, not a .npy file, truncated, another type, order or rank.
-  static NpyFile open(const std::filesystem::path& path);
+  static NpyFile open(const std::filesystem::path& path, NoRows no_rows = NoRows::refused);
 
   NpyFile(NpyFile&&) noexcept;
   NpyFile& operator=(NpyFile&&) noexcept;

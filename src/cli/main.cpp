@@ -2,16 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/generate_command.hpp"
+#include "cli/refusal.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/version.hpp"
@@ -19,19 +22,23 @@
 namespace {
 
 using namespace fedsinkhorn;
+using namespace std::chrono_literals;
 
-/// Several processes say a thing once: the first of those that still answer.
+/// Several processes say a thing once: the first of those that still answer does.
 bool speaks(const std::vector<std::size_t>& lost = {}) {
   std::size_t speaker = 0;
   while (std::find(lost.begin(), lost.end(), speaker) != lost.end()) ++speaker;
   return rank_given_by_mpi() == speaker;
 }
 
+/// As soon as one process ends, mpirun kills the rest: who does not speak gives the speaker time to. Mostly the wait
+/// ends with the process.
+void let_another_speak(std::chrono::seconds wait) { std::this_thread::sleep_for(wait); }
+
 int refuse(const std::string& message) {
-  if (!speaks()) return kBadInput;
-  std::string line = message.substr(0, message.find_last_not_of(" \n") + 1);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  fmt::print(stderr, "fedsinkhorn: {}\n", line);
+  // If this process is still there after that, the other had nothing to say. It may be starting on a busy machine.
+  if (!speaks()) let_another_speak(5s);
+  fmt::print(stderr, "{}\n", refusal_line(message));
   return kBadInput;
 }
 
@@ -79,10 +86,12 @@ int guarded_run(int argc, char** argv) {
   } catch (const fedsinkhorn::InputError& error) {
     return refuse(error.what());
   } catch (const ClientLost& error) {
-    if (speaks(error.lost())) fmt::print(stderr, "fedsinkhorn: {}\n", error.what());
+    if (!speaks(error.lost())) let_another_speak(2s);
+    if (speaks(error.lost())) fmt::print(stderr, "{}\n", refusal_line(error.what()));
     return kClientLost;
   } catch (const ClientFailed&) {
-    return kInternalError;  // the one that failed says why
+    let_another_speak(2s);  // the one that failed says why
+    return kInternalError;
   } catch (const std::bad_alloc&) {
     return refuse("memory: an allocation was refused; use --kernel online or a smaller problem");
   } catch (const std::exception& error) {

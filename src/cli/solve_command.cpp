@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/refusal.hpp"
 #include "cli/solve_inputs.hpp"
 #include "cli/solve_outputs.hpp"
 #include "cli/stop_on_signal.hpp"
@@ -64,8 +66,10 @@ Options take_options(const Arguments& arguments) {
   options.feasibility = choice<Feasibility>("--feasibility", arguments.feasibility);
   options.keep_local = arguments.output.keep_local;
   if (!arguments.grid.empty()) options.grid = grid_named(arguments.grid);
-  if (arguments.clients && *arguments.clients < 1) {
-    throw InputError("--clients", fmt::format("{} clients were asked for", *arguments.clients), "give 1 or more");
+  constexpr std::int64_t most_clients = 4096;
+  if (arguments.clients && (*arguments.clients < 1 || *arguments.clients > most_clients)) {
+    throw InputError("--clients", fmt::format("{} clients were asked for", *arguments.clients),
+                     fmt::format("give 1 to {}", most_clients));
   }
   options.clients = static_cast<std::size_t>(arguments.clients.value_or(0));
   if (!(options.timeout > 0)) {
@@ -110,6 +114,13 @@ struct Clients {
   }
   /// Nothing is to be said to the others any more.
   void part() { session.reset(); }
+  /// All ranks have come to the same refusal. One says it, and the others wait until it has: as soon as a rank ends,
+  /// mpirun kills the rest.
+  void refuse_together(const InputError& error) const {
+    if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(error.what()));
+    std::fflush(stderr);
+    Collectives(*session->state().communicator, Route::through_root).barrier();
+  }
 };
 
 Clients clients_of(const Arguments& arguments) {
@@ -128,7 +139,7 @@ Clients clients_of(const Arguments& arguments) {
     throw InputError("--transport", fmt::format("threads, but mpirun started {} processes", ranks_given_by_mpi()),
                      "leave it out, or start one process");
   }
-  clients.count = clients.all = static_cast<std::size_t>(std::max<std::int64_t>(1, arguments.clients.value_or(1)));
+  clients.count = clients.all = std::max<std::size_t>(1, take_options(arguments).clients);
   return clients;
 }
 
@@ -154,8 +165,7 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
   return solve(problems, options);
 }
 
-int solve_files(const Arguments& arguments) {
-  Clients clients = clients_of(arguments);
+int solve_files(const Arguments& arguments, Clients& clients) {
   Options options;
   std::vector<std::unique_ptr<Inputs>> inputs;
   std::optional<OutputFolder> folder;
@@ -310,7 +320,16 @@ void add_solve_command(CLI::App& app, int& status) {
       ->group("Output");
   command->add_flag("--quiet", arguments->quiet, "No progress, no table")->group("Output");
 
-  command->callback([arguments, &status] { status = solve_files(*arguments); });
+  command->callback([arguments, &status] {
+    Clients clients = clients_of(*arguments);
+    try {
+      status = solve_files(*arguments, clients);
+    } catch (const InputError& error) {
+      if (!clients.session) throw;
+      clients.refuse_together(error);
+      status = kBadInput;
+    }
+  });
 }
 
 }  // namespace fedsinkhorn

@@ -21,11 +21,15 @@ std::string of_client(std::string path, std::size_t client) {
   return path;
 }
 
+NpyFile open_file(const std::string& name, std::size_t client) {
+  return NpyFile::open(of_client(name, client), is_part(name) ? NoRows::allowed : NoRows::refused);
+}
+
 void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) {
   InputNames& names = inputs.problem.names;
   if (!arguments.cost.empty()) {
     const std::string path = of_client(arguments.cost, client);
-    inputs.files.push_back(NpyFile::open(path));
+    inputs.files.push_back(open_file(arguments.cost, client));
     const NpyFile& file = inputs.files.back();
     if (file.shape().size() != 2) {
       throw InputError(path, "is one-dimensional", "a cost has two dimensions, rows and columns");
@@ -36,7 +40,7 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
     names.cost = display_name(path);
     return;
   }
-  for (const std::string& path : arguments.points) inputs.files.push_back(NpyFile::open(of_client(path, client)));
+  for (const std::string& path : arguments.points) inputs.files.push_back(open_file(path, client));
   const AnyMatrix x = inputs.files.front().matrix();
   const AnyMatrix y = inputs.files.back().matrix();
   inputs.problem.cost = PointClouds{x, y, choice<Metric>("--metric", arguments.metric)};
@@ -47,8 +51,8 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   names.cost = names.x;
 }
 
-std::vector<double> read_masses(const std::string& path, Problem& problem, std::size_t& columns) {
-  const NpyFile file = NpyFile::open(path);
+std::vector<double> read_masses(const std::string& name, std::size_t client, Problem& problem, std::size_t& columns) {
+  const NpyFile file = open_file(name, client);
   columns = file.shape().size() == 2 ? file.shape()[1] : 1;
   // Sums of float32 numbers agree to fewer digits.
   if (file.is_float32()) problem.mass_tolerance = 1e-5;
@@ -88,15 +92,15 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
   problem.parts.b = is_part(files.b);
   std::size_t columns = 0;
   if (!files.a.empty()) {
-    inputs->a = read_masses(of_client(files.a, client), problem, columns);
+    inputs->a = read_masses(files.a, client, problem, columns);
     if (columns != 1) {
       throw InputError(problem.names.a, fmt::format("has {} columns", columns), "the row masses are a single column");
     }
     problem.a = inputs->a;
   }
   if (!files.b.empty()) {
-    inputs->b = read_masses(of_client(files.b, client), problem, columns);
-    problem.b = {inputs->b.data(), columns == 0 ? 0 : inputs->b.size() / columns, columns};
+    inputs->b = read_masses(files.b, client, problem, columns);
+    problem.b = {inputs->b.data(), inputs->b.size() / columns, columns};
   }
   return inputs;
 }

@@ -136,7 +136,7 @@ NpyFile::NpyFile(NpyFile&&) noexcept = default;
 NpyFile& NpyFile::operator=(NpyFile&&) noexcept = default;
 NpyFile::~NpyFile() = default;
 
-NpyFile NpyFile::open(const std::filesystem::path& path) {
+NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows) {
   const std::string name = display_name(path);
   // Non-blocking, or a named pipe would be waited for before it can be refused.
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -147,7 +147,7 @@ NpyFile NpyFile::open(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode)) throw InputError(name, "is not a regular file", "give a .npy file on a disk");
 
   const auto file_size = static_cast<std::uint64_t>(status.st_size);
-  NpyHeader header = parse_npy_header(read_start(descriptor.get(), file_size, name), file_size, name);
+  NpyHeader header = parse_npy_header(read_start(descriptor.get(), file_size, name), file_size, name, no_rows);
   const std::size_t alignment = header.is_float32 ? alignof(float) : alignof(double);
   if (header.data_offset % alignment != 0) {
     throw InputError(name,

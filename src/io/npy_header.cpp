@@ -255,7 +255,7 @@ bool check_type(std::string_view descr, const std::string& name) {
   throw InputError(name, is_not_supported, save_as_float64);
 }
 
-void check_shape(const Dictionary& dictionary, const std::string& name) {
+void check_shape(const Dictionary& dictionary, const std::string& name, NoRows no_rows) {
   if (dictionary.rank == 0) {
     throw InputError(name, "a single number with 0 dimensions",
                      "save it with one or two dimensions: np.save(path, x.reshape(1))");
@@ -265,7 +265,8 @@ void check_shape(const Dictionary& dictionary, const std::string& name) {
                      "save it with one or two: np.save(path, x.reshape(len(x), -1))");
   }
   const auto& shape = dictionary.shape;
-  if (std::ranges::find(shape, 0U) != shape.end()) {
+  const auto may_be_zero = no_rows == NoRows::allowed ? 1 : 0;
+  if (std::find(shape.begin() + may_be_zero, shape.end(), 0U) != shape.end()) {
     throw InputError(name, "has no elements: its shape is " + to_text(shape), "save an array with at least one");
   }
   // A vector, a row and a column lie in memory alike in both orders.
@@ -277,7 +278,8 @@ void check_shape(const Dictionary& dictionary, const std::string& name) {
 
 }  // namespace
 
-NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t file_size, const std::string& name) {
+NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t file_size, const std::string& name,
+                           NoRows no_rows) {
   const auto start = file_start.first(static_cast<std::size_t>(std::min<std::uint64_t>(file_start.size(), file_size)));
   const auto bytes = find_dictionary(start, file_size, name);
   // Chars may alias bytes, so this is the same memory seen as text.
@@ -286,7 +288,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t 
 
   NpyHeader header;
   header.is_float32 = check_type(*dictionary.descr, name);
-  check_shape(dictionary, name);
+  check_shape(dictionary, name, no_rows);
   header.shape = std::move(dictionary.shape);
   header.data_offset = static_cast<std::size_t>(bytes.data() - start.data()) + bytes.size();
 

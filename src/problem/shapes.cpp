@@ -243,6 +243,17 @@ void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts,
   const std::vector<Range> in_order = columns;
   for (std::size_t k = 0; k < columns.size(); ++k) columns[layout.column_clients[k]] = in_order[k];
 
+  // A part of the wrong length first: the total, which is everybody's, would be wrong with it.
+  agree(clients, [&] {
+    if (problem.parts.a && count(mine.a) != rows[checked.client].size()) {
+      throw InputError(problem.names.a, fmt::format("has {} masses", count(mine.a)),
+                       fmt::format("this client has {} rows", rows[checked.client].size()));
+    }
+    if (problem.parts.columns && problem.parts.b && mine.columns != mine.b_rows) {
+      throw InputError(problem.names.b, fmt::format("has {} rows of masses", count(mine.b_rows)),
+                       fmt::format("this client has {} columns", count(mine.columns)));
+    }
+  });
   agree(clients, [&] {
     if (checked.rows.given == 0 || checked.columns.given == 0) throw InputError(problem.names.cost, "has no entries");
     if (masses_a > 0 && masses_a != checked.rows.given) {
@@ -252,14 +263,6 @@ void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts,
     if (masses_b > 0 && masses_b != checked.columns.given) {
       throw InputError(problem.names.b, fmt::format("has {} rows of masses", masses_b),
                        fmt::format("the cost has {} columns", checked.columns.given));
-    }
-    if (problem.parts.a && count(mine.a) != rows[checked.client].size()) {
-      throw InputError(problem.names.a, fmt::format("has {} masses", count(mine.a)),
-                       fmt::format("this client has {} rows", rows[checked.client].size()));
-    }
-    if (problem.parts.columns && problem.parts.b && mine.columns != mine.b_rows) {
-      throw InputError(problem.names.b, fmt::format("has {} rows of masses", count(mine.b_rows)),
-                       fmt::format("this client has {} columns", count(mine.columns)));
     }
   });
   checked.first_held_row = problem.parts.rows ? rows[checked.client].first : 0;

@@ -18,7 +18,9 @@
 #include <fstream>
 #include <iterator>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -97,22 +99,20 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  [[nodiscard]] pid_t spawn(const Arguments& arguments) const {
-    std::string binary = FEDSINKHORN_BINARY;
-    Arguments copies = arguments;
-    std::vector<char*> words = {binary.data()};
-    for (std::string& word : copies) words.push_back(word.data());
+  /// program: the path of the program, then its arguments. settings: variables of its environment, NAME=value; those
+  /// of this process have precedence.
+  [[nodiscard]] pid_t spawn(Arguments program, std::vector<std::string> settings) const {
+    std::vector<char*> words;
+    for (std::string& word : program) words.push_back(word.data());
     words.push_back(nullptr);
     std::vector<char*> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
-    // Tests share their cores, with each other if nothing else. OpenMP threads that spin while they wait for one that
-    // has lost its core make such runs twenty times slower.
-    std::string patience = "OMP_WAIT_POLICY=passive";
-    if (std::getenv("OMP_WAIT_POLICY") == nullptr) variables.push_back(patience.data());
+    for (std::string& setting : settings) {
+      if (std::getenv(setting.substr(0, setting.find('=')).c_str()) == nullptr) variables.push_back(setting.data());
+    }
     variables.push_back(nullptr);
     pid_t child = 0;
-    require(posix_spawn(&child, binary.c_str(), &actions_, &attributes_, words.data(), variables.data()),
-            FEDSINKHORN_BINARY);
+    require(posix_spawn(&child, words.front(), &actions_, &attributes_, words.data(), variables.data()), words.front());
     return child;
   }
 
@@ -126,30 +126,59 @@ int milliseconds_until(Clock::time_point deadline) {
   return static_cast<int>(std::max<std::chrono::milliseconds::rep>(0, left));
 }
 
-}  // namespace
+// Tests share their cores, with each other if nothing else. OpenMP threads that spin while they wait for one that has
+// lost its core make such runs twenty times slower.
+const std::string kPatience = "OMP_WAIT_POLICY=passive";
 
-std::ostream& operator<<(std::ostream& stream, const RunResult& result) {
-  return stream << "exit status " << result.status << "\nstdout: " << result.out << "\nstderr: " << result.err;
+/// The children of a process; empty if they cannot be told.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    if (!std::getline(file, stat)) continue;  // gone meanwhile
+    // "number (name) state parent ..."; the name may hold anything.
+    std::istringstream rest(stat.substr(stat.rfind(')') + 1));
+    std::string state;
+    pid_t its_parent = 0;
+    if (rest >> state >> its_parent && its_parent == parent) children.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  return children;
 }
 
-RunResult run_binary(const Arguments& arguments, const RunOptions& options) {
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+RunResult run_program(const Arguments& program, const std::vector<std::string>& settings, const RunOptions& options) {
   Pipe out;
   Pipe err;
-  const pid_t child = SpawnPlan(options.folder, out.writing(), err.writing()).spawn(arguments);
+  const pid_t child = SpawnPlan(options.folder, out.writing(), err.writing()).spawn(program, settings);
   out.close_writing();
   err.close_writing();
 
   RunResult result;
   const auto deadline = Clock::now() + options.limit;
   const auto time_left = [&] { return Clock::now() < deadline; };
+  const auto has_said = [&](const std::string& text, std::size_t from) {
+    return result.err.find(text, from) != std::string::npos;
+  };
+  Clock::time_point sent{};
+  std::size_t said_before = 0;
   while ((out.reading() >= 0 || err.reading() >= 0) && time_left()) {
     // A negative descriptor is one that poll() skips.
     std::array<pollfd, 2> ready = {pollfd{out.reading(), POLLIN, 0}, pollfd{err.reading(), POLLIN, 0}};
     if (::poll(ready.data(), ready.size(), milliseconds_until(deadline)) <= 0) continue;
     if (ready[0].revents != 0) out.drain(result.out);
     if (ready[1].revents != 0) err.drain(result.err);
-    if (options.signal != 0 && !result.signal_sent && result.err.find(options.signal_after) != std::string::npos) {
-      result.signal_sent = ::kill(child, options.signal) == 0;
+    if ((options.signal != 0 || options.act) && !result.signal_sent && has_said(options.signal_after, 0)) {
+      said_before = result.err.size();
+      sent = Clock::now();
+      result.signal_sent = options.act ? options.act(child) : ::kill(child, options.signal) == 0;
+    }
+    if (result.signal_sent && result.answer_seconds < 0 && !options.answer.empty() &&
+        has_said(options.answer, said_before)) {
+      result.answer_seconds = seconds_since(sent);
     }
   }
 
@@ -161,14 +190,94 @@ RunResult run_binary(const Arguments& arguments, const RunOptions& options) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (ended == 0) {
+    for (const pid_t grandchild : children_of(child)) ::kill(grandchild, SIGKILL);
     ::kill(child, SIGKILL);
     ::wait4(child, &status, 0, &usage);
-    ADD_FAILURE() << "still running after " << options.limit.count() << " s: " << ::testing::PrintToString(arguments)
+    ADD_FAILURE() << "still running after " << options.limit.count() << " s: " << ::testing::PrintToString(program)
                   << "\nstdout: " << result.out << "\nstderr: " << result.err;
   }
+  if (result.signal_sent) result.end_seconds = seconds_since(sent);
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.peak_bytes = static_cast<std::size_t>(usage.ru_maxrss) * 1024;
   return result;
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& stream, const RunResult& result) {
+  return stream << "exit status " << result.status << "\nstdout: " << result.out << "\nstderr: " << result.err;
+}
+
+RunResult run_binary(const Arguments& arguments, const RunOptions& options) {
+  Arguments program = {FEDSINKHORN_BINARY};
+  program.insert(program.end(), arguments.begin(), arguments.end());
+  return run_program(program, {kPatience}, options);
+}
+
+#ifdef FEDSINKHORN_MPIRUN
+bool has_mpirun() { return true; }
+
+RunResult run_ranks(const std::vector<Ranks>& parts, const RunOptions& options) {
+  // The variables are for Open MPI and do not disturb others: it does not start more processes than there are cores,
+  // nor anything as root, unless told to; pins processes to cores, on which other tests run too; and tries to read
+  // other processes' memory, which containers forbid. MPI keeps memory to its end.
+  const std::vector<std::string> settings = {kPatience,
+                                             "OMPI_ALLOW_RUN_AS_ROOT=1",
+                                             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                                             "OMPI_MCA_rmaps_base_oversubscribe=1",
+                                             "OMPI_MCA_hwloc_base_binding_policy=none",
+                                             "OMPI_MCA_btl_vader_single_copy_mechanism=none",
+                                             "ASAN_OPTIONS=detect_leaks=0"};
+  Arguments program = {FEDSINKHORN_MPIRUN};
+  for (const Ranks& part : parts) {
+    if (program.size() > 1) program.emplace_back(":");
+    program.insert(program.end(), {"-n", std::to_string(part.count)});
+    program.insert(program.end(), part.launcher.begin(), part.launcher.end());
+    program.emplace_back(FEDSINKHORN_BINARY);
+    program.insert(program.end(), part.arguments.begin(), part.arguments.end());
+  }
+  return run_program(program, settings, options);
+}
+#else
+bool has_mpirun() { return false; }
+
+RunResult run_ranks(const std::vector<Ranks>& /*parts*/, const RunOptions& /*options*/) {
+  throw std::logic_error("there was no mpirun when this was built");
+}
+#endif
+
+std::vector<int> processes_of_ranks(int mpirun, std::size_t ranks) {
+  std::vector<int> processes(ranks);
+  for (const pid_t child : children_of(mpirun)) {
+    std::ifstream file("/proc/" + std::to_string(child) + "/environ", std::ios::binary);
+    for (std::string variable; std::getline(file, variable, '\0');) {
+      constexpr std::string_view name = "OMPI_COMM_WORLD_RANK=";
+      if (!variable.starts_with(name)) continue;
+      const std::size_t rank = std::stoul(variable.substr(name.size()));
+      if (rank < ranks) processes[rank] = child;
+    }
+  }
+  return processes;
+}
+
+bool ends_within(int process, std::chrono::seconds limit) {
+  const auto deadline = Clock::now() + limit;
+  for (;;) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string stat;
+    if (!std::getline(file, stat) || stat.find(") Z") != std::string::npos) return true;
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+std::vector<std::string> own_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("fedsinkhorn:")) lines.push_back(line);
+  }
+  return lines;
 }
 
 Arguments words_of(const std::string& line) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -26,6 +27,10 @@ struct RunOptions {
   /// `signal` is sent once, as soon as this text has appeared on the child's standard error.
   std::string signal_after{};
   int signal = 0;
+  /// Done instead of sending a signal, given the child's process number; true: it counts as sent.
+  std::function<bool(int)> act{};
+  /// What is expected on standard error after the signal, see RunResult::answer_seconds.
+  std::string answer{};
 };
 
 struct RunResult {
@@ -33,6 +38,8 @@ struct RunResult {
   std::string out;
   std::string err;
   bool signal_sent = false;
+  double answer_seconds = -1;  ///< from the signal to the answer; negative: there was none
+  double end_seconds = -1;     ///< from the signal to the end
   std::size_t peak_bytes = 0;  ///< largest resident set
 };
 
@@ -42,6 +49,29 @@ std::ostream& operator<<(std::ostream& stream, const RunResult& result);
 /// Runs the binary under test and waits for it. A child that outlives the limit is killed and fails the test.
 /// peak_bytes starts from this process's own peak (Linux keeps it across exec), so keep that small where it matters.
 [[nodiscard]] RunResult run_binary(const Arguments& arguments, const RunOptions& options = {});
+
+/// Whether mpirun was there when the tests were built, and the program can be run under it.
+[[nodiscard]] bool has_mpirun();
+
+/// A part of an MPI run: that many ranks with these arguments, started by way of another program if one is given.
+struct Ranks {
+  std::size_t count = 1;
+  Arguments arguments{};
+  Arguments launcher{};
+};
+
+/// Runs the binary under mpirun, the parts one after the other (mpirun -n 1 ... : -n 2 ...). The child of the options
+/// is mpirun; should it outlive the limit, its ranks go with it.
+[[nodiscard]] RunResult run_ranks(const std::vector<Ranks>& parts, const RunOptions& options = {});
+
+/// The process numbers of the ranks that this mpirun has started, by rank; 0 for one that is not there.
+[[nodiscard]] std::vector<int> processes_of_ranks(int mpirun, std::size_t ranks);
+
+/// Whether the process is gone, or dead and waiting for its parent to notice. Waits for that until the limit.
+[[nodiscard]] bool ends_within(int process, std::chrono::seconds limit);
+
+/// The lines of the program in a text, which may have mpirun's among them: those that start with "fedsinkhorn:".
+[[nodiscard]] std::vector<std::string> own_lines(const std::string& text);
 
 /// Splits at blanks; text between apostrophes stays together, as in a shell.
 [[nodiscard]] Arguments words_of(const std::string& line);

@@ -1,0 +1,186 @@
+// What only happens among processes: ranks that were started differently, that see different files, that fall silent or
+// die.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cli/federated.hpp"
+#include "cli/run_binary.hpp"
+
+namespace fedsinkhorn::test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class Mpirun : public FederatedTest {
+ protected:
+  static constexpr std::size_t n = 40;
+
+  Mpirun() {
+    write("C.npy", cost_, {n, n});
+    write("a.npy", random_masses(n, 2), {n});
+  }
+
+  static Arguments solve(const std::string& flags) {
+    return words_of("solve --epsilon 0.1 --threads 1 --quiet --output new/results " + flags);
+  }
+  [[nodiscard]] RunResult run_parts(const std::vector<Ranks>& parts) const {
+    return run_ranks(parts, {.folder = folder()});
+  }
+
+  Values cost_ = random_values(n * n, 1);
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Refused: by all, in one line, and nothing is left
+
+TEST_F(Mpirun, ABadEntryInTheRowsOfOneRank) {
+  cost_[25 * n + 3] = std::numeric_limits<double>::quiet_NaN();  // client 2 of 4 has rows 20 to 29
+  write("C.npy", cost_, {n, n});
+  const auto before = snapshot(folder());
+  expect_refused(run_parts({{4, solve("--cost C.npy --topology row-reduce")}}), {"C.npy", "(25, 3)", "nan"}, before);
+}
+
+TEST_F(Mpirun, AnUnknownTopology) {
+  const auto before = snapshot(folder());
+  expect_refused(run_parts({{2, solve("--cost C.npy --topology ring")}}), {"--topology", "ring", "star"}, before);
+}
+
+TEST_F(Mpirun, ClientsThatContradictTheRanks) {
+  const auto before = snapshot(folder());
+  expect_refused(run_parts({{2, solve("--cost C.npy --clients 3")}}), {"--clients", "3", "2"}, before);
+}
+
+TEST_F(Mpirun, ThreadsWhereThereAreRanks) {
+  const auto before = snapshot(folder());
+  expect_refused(run_parts({{2, solve("--cost C.npy --transport threads")}}), {"--transport", "threads", "2"}, before);
+}
+
+TEST_F(Mpirun, RanksWithDifferentOptions) {
+  const auto before = snapshot(folder());
+  const RunResult result = run_parts({{2, solve("--cost C.npy --tolerance 1e-6")}, {1, solve("--cost C.npy")}});
+  expect_refused(result, {"--tolerance", "client 2", "1e-06"}, before);
+}
+
+TEST_F(Mpirun, RanksWithDifferentMasses) {
+  const auto before = snapshot(folder());
+  const RunResult result = run_parts({{1, solve("--cost C.npy")}, {1, solve("--cost C.npy --a a.npy")}});
+  expect_refused(result, {"a.npy", "client 0"}, before);
+}
+
+TEST_F(Mpirun, AFileThatOneRankDoesNotSee) {
+  const auto before = snapshot(folder());
+  const RunResult result = run_parts({{1, solve("--cost C.npy")}, {2, solve("--cost elsewhere.npy")}});
+  expect_refused(result, {"elsewhere.npy"}, before);
+}
+
+// The ranks that do not understand their command line are the only ones that know why.
+TEST_F(Mpirun, AFlagThatOneRankDoesNotKnow) {
+  const auto before = snapshot(folder());
+  const RunResult result = run_parts({{1, solve("--cost C.npy")}, {1, solve("--cost C.npy --frobnicate")}});
+  expect_refused(result, {"--frobnicate"}, before);
+}
+
+// mpirun kills everybody as soon as one rank fails: the one that speaks must have spoken by then, however late it is.
+TEST_F(Mpirun, WhatIsWrongIsSaidEvenIfClientZeroIsLate) {
+  const auto before = snapshot(folder());
+  const Arguments late = {"/bin/sh", "-c", "sleep 1; exec \"$0\" \"$@\""};
+  const auto run_late = [&](const std::string& flags) {
+    return run_parts({{1, solve(flags), late}, {1, solve(flags)}});
+  };
+  expect_refused(run_late("--cost C.npy --transport threads"), {"--transport", "threads"}, before);
+  expect_refused(run_late("--cost C.npy --frobnicate"), {"--frobnicate"}, before);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+TEST_F(Mpirun, OnlyTheServerOfAStarNeedsTheCost) {
+  const RunResult result = run_parts(
+      {{1, solve("--cost C.npy --a a.npy --topology star")}, {2, solve("--cost none.npy --a a.npy --topology star")}});
+  ASSERT_EQ(result.status, 0) << result;
+  ASSERT_EQ(run("solve --cost C.npy --a a.npy --epsilon 0.1 --quiet --output one --passes two").status, 0);
+  expect_same_bytes("new/results", "one");
+  const Json json = summary("new/results");
+  expect_sound_clients(json, 3);
+  EXPECT_GT(json["clients"][0]["kernel_bytes"], 0);
+  EXPECT_EQ(json["clients"][1]["kernel_bytes"], 0);
+}
+
+TEST_F(Mpirun, ClientZeroSaysHowItWent) {
+  const RunResult result = run_parts(
+      {{3, words_of("solve --cost C.npy --epsilon 0.1 --threads 1 --max-iterations 2 --output r --clients 3")}});
+  EXPECT_EQ(result.status, 3) << result;
+  const std::string word = "iteration limit 2";
+  const std::size_t at = result.out.find(word);
+  EXPECT_NE(at, std::string::npos) << result;
+  EXPECT_EQ(result.out.find(word, at + 1), std::string::npos) << "more than one rank spoke\n" << result;
+  EXPECT_EQ(summary("r")["status"], "iteration_limit");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Lost clients
+
+class LostClient : public Mpirun {
+ protected:
+  static constexpr std::size_t kRanks = 4;
+
+  /// Days of work. The first line of progress says that the iterations are under way; then `signal` goes to a rank.
+  RunResult run_and_signal(std::size_t rank, int signal, const std::string& flags) {
+    const auto act = [this, rank, signal](int mpirun) {
+      processes_ = processes_of_ranks(mpirun, kRanks);
+      return processes_[rank] != 0 && ::kill(processes_[rank], signal) == 0;
+    };
+    return run_ranks({{kRanks, words_of("solve --cost C.npy --epsilon 0.1 --threads 1 --tolerance 0 --max-iterations "
+                                        "1000000000000 --check-every 10 --output r " +
+                                        flags)}},
+                     {.folder = folder(), .signal_after = "iteration", .act = act, .answer = "fedsinkhorn:"});
+  }
+
+  void expect_nothing_left(const RunResult& result) const {
+    EXPECT_TRUE(result.signal_sent) << result;
+    for (std::size_t k = 0; k < kRanks; ++k) {
+      EXPECT_NE(processes_[k], 0) << "rank " << k << " was not found";
+      EXPECT_TRUE(ends_within(processes_[k], 15s)) << "rank " << k << " is left";
+    }
+    // mpirun kills: the folder may be left, but nothing in it.
+    if (fs::exists(folder() / "r")) {
+      EXPECT_EQ(listing(folder() / "r"), std::vector<std::string>{});
+    }
+  }
+
+  void expect_named(std::size_t rank, const std::string& flags) {
+    const RunResult result = run_and_signal(rank, SIGSTOP, "--timeout 3 " + flags);
+    SCOPED_TRACE(::testing::PrintToString(result));
+    EXPECT_EQ(result.status, 4);
+    const std::vector<std::string> lines = own_lines(result.err);
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_EQ(lines[0], "fedsinkhorn: client " + std::to_string(rank) + " has not answered for 3 s");
+    // 5 s are what is promised on top of the time limit.
+    EXPECT_GE(result.answer_seconds, 2.5);
+    EXPECT_LE(result.answer_seconds, 3 + 5);
+    EXPECT_LE(result.end_seconds, 3 + 5 + 10) << "10 s are for mpirun";
+    expect_nothing_left(result);
+  }
+
+  std::vector<int> processes_ = std::vector<int>(kRanks);
+};
+
+TEST_F(LostClient, AKilledOneEndsAll) {
+  const RunResult result = run_and_signal(1, SIGKILL, "--topology all-to-all");
+  EXPECT_NE(result.status, 0) << result;
+  EXPECT_LE(result.end_seconds, 15) << result;
+  expect_nothing_left(result);
+}
+
+TEST_F(LostClient, AStoppedOneIsNamed) { expect_named(2, "--topology all-to-all"); }
+
+// The server itself, which is also the one that speaks otherwise.
+TEST_F(LostClient, AStoppedServerIsNamed) { expect_named(0, "--topology star"); }
+
+}  // namespace
+}  // namespace fedsinkhorn::test

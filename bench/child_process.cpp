@@ -44,7 +44,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) : name_(comm
 
 ChildProcess::~ChildProcess() {
   close(socket_);
-  waitpid(pid_, nullptr, 0);
+  if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
 void ChildProcess::write_line(const std::string& line) {
@@ -65,13 +65,29 @@ std::string ChildProcess::read_line() {
       received_.erase(0, end + 1);
       return line;
     }
-    char buffer[65536];
+    if (!receive()) throw std::runtime_error(name_ + ": ended without an answer");
+  }
+}
+
+bool ChildProcess::receive() {
+  char buffer[65536];
+  for (;;) {
     const ssize_t count = recv(socket_, buffer, sizeof buffer, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(errno, name_);
-    if (count == 0) throw std::runtime_error(name_ + ": ended without an answer");
     received_.append(buffer, static_cast<std::size_t>(count));
+    return count > 0;
   }
+}
+
+std::string ChildProcess::read_to_end() {
+  while (receive()) {
+  }
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  if (status != 0) throw std::runtime_error(name_ + ": failed, having said '" + received_ + "'");
+  return std::move(received_);
 }
 
 std::string ChildProcess::ask(const std::string& line) {

@@ -1,4 +1,4 @@
-// A child that is talked to line by line.
+// A child that is talked to line by line, or listened to until it ends.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +23,13 @@ class ChildProcess {
   /// Without the newline. Throws std::runtime_error when the child has ended.
   [[nodiscard]] std::string read_line();
   [[nodiscard]] std::string ask(const std::string& line);
+  /// What else it says until it ends. Throws std::runtime_error when it ends with another status than 0.
+  [[nodiscard]] std::string read_to_end();
 
  private:
+  /// One more piece of what the child says is in received_; false at its end.
+  bool receive();
+
   std::string name_;
   pid_t pid_ = -1;
   int socket_ = -1;

@@ -34,6 +34,8 @@ const std::vector<Section>& sections() {
       {"online", "a kernel computed on the fly against the arithmetic it needs", measure_online},
       {"targets", "many targets against the two matrix products alone", measure_targets},
       {"peers", "the same iterations in PyTorch and POT", measure_peers},
+      {"federated", "topologies across processes against the paper's stack", measure_federated},
+      {"memory", "what a client of each topology holds", measure_memory},
   };
   return list;
 }
@@ -51,9 +53,12 @@ int run(int argc, char** argv) {
   std::string child;
   app.add_option("sections", wanted, "What to measure: " + CLI::detail::join(names, ", ") + " (all)")
       ->check(CLI::IsMember(names));
-  app.add_option("--n", settings.n, "Rows and columns (10000; 5000 for targets)")->check(CLI::PositiveNumber);
+  app.add_option("--n", settings.n, "Rows and columns (10000; 5000 for targets, 8000 for memory)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--repetitions", settings.repetitions, "Rounds (5 to 25)")->check(CLI::PositiveNumber);
   app.add_option("--threads", settings.threads, "Threads (all cores)")->check(CLI::PositiveNumber);
+  app.add_option("--clients", settings.clients, "Processes of one thread each, in federated (2)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--json", json, "Write all timings to this file");
   app.add_flag("--quick", settings.quick, "Small and few: a smoke test");
   app.add_option("--child", child)->group("");  // not for people: see online_memory.hpp

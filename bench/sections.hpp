@@ -11,6 +11,7 @@ struct Settings {
   std::size_t n = 0;    ///< rows and columns; 0: the size the section is about
   int repetitions = 0;  ///< rounds; 0: as many as the section thinks it needs
   int threads = 1;
+  int clients = 2;     ///< processes, where there are several
   bool quick = false;  ///< small and few: proves that everything runs, measures nothing
 
   [[nodiscard]] std::size_t size(std::size_t usual) const { return n != 0 ? n : quick ? 1000 : usual; }
@@ -27,5 +28,9 @@ void measure_online(const Settings& settings, Report& report);
 void measure_targets(const Settings& settings, Report& report);
 /// The same iterations in PyTorch and POT.
 void measure_peers(const Settings& settings, Report& report);
+/// Topologies across processes against the paper's stack.
+void measure_federated(const Settings& settings, Report& report);
+/// What a client of each topology holds.
+void measure_memory(const Settings& settings, Report& report);
 
 }  // namespace fedsinkhorn::bench

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <thread>
 
 #include "backend/cpu/simd.hpp"
 #include "build_info.hpp"
 #include "cli/commands.hpp"
 #include "core/memory.hpp"
+#include "core/processors.hpp"
 #include "registry.hpp"
 
 namespace fedsinkhorn {
@@ -28,9 +28,9 @@ void print_info() {
   for (const std::string& variant : cpu::simd_variants()) variants += (variants.empty() ? "" : ", ") + variant;
   line("simd", variants + " (best first)");
 #ifdef _OPENMP
-  line("threads", fmt::format("{} cores, OpenMP", std::thread::hardware_concurrency()));
+  line("threads", fmt::format("{} of {} cores, OpenMP", processors_allowed(), processors_online()));
 #else
-  line("threads", fmt::format("{} cores, built without OpenMP", std::thread::hardware_concurrency()));
+  line("threads", fmt::format("{} of {} cores, built without OpenMP", processors_allowed(), processors_online()));
 #endif
   line("memory", fmt::format("{}, {} available", human_bytes(total_memory()), human_bytes(available_memory())));
   line("topologies", names(topologies()));

@@ -6,6 +6,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "core/processors.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -20,17 +21,19 @@ std::string outcome(const Result& result, const Options& options) {
   return fmt::format("interrupted at iteration {}", result.iterations);
 }
 
-/// Who waited for whom: times of the client that communicated longest, bytes of the one that sent most.
+/// The most of each, over the clients.
 std::string clients_line(const Result& result) {
-  const ClientReport* slowest = &result.clients.front();
-  std::uint64_t most = 0;
+  double computing = 0;
+  double communicating = 0;
+  std::uint64_t sent = 0;
   for (const ClientReport& client : result.clients) {
-    if (client.communication_seconds > slowest->communication_seconds) slowest = &client;
-    most = std::max(most, client.sent.total());
+    computing = std::max(computing, client.compute_seconds);
+    communicating = std::max(communicating, client.communication_seconds);
+    sent = std::max(sent, client.sent.total());
   }
-  return fmt::format("{} by {} over {}; computing {:.3g} s, communicating {:.3g} s, sending {} at most",
-                     result.clients.size(), result.topology, result.transport, slowest->compute_seconds,
-                     slowest->communication_seconds, human_bytes(most));
+  return fmt::format("{} by {} over {}; each computing up to {:.3g} s, communicating {:.3g} s, sending {}",
+                     result.clients.size(), result.topology, result.transport, computing, communicating,
+                     human_bytes(sent));
 }
 
 }  // namespace
@@ -71,6 +74,10 @@ std::string summary_table(const Result& result, const Options& options, double e
   if (options.tolerance > 0 && options.tolerance < result.error_floor) {
     line("note", fmt::format("the tolerance {:g} is below what rounding allows here, about {:.1e}", options.tolerance,
                              result.error_floor));
+  }
+  if (result.threads > processors_allowed()) {
+    line("note", fmt::format("{} threads, but this process may use {} of {} cores; under mpirun see --bind-to",
+                             result.threads, processors_allowed(), processors_online()));
   }
   if (!output.empty()) line("written to", output);
   return text;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "comm/counting.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "core/processors.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "kernel/kernel.hpp"
@@ -27,10 +27,14 @@
 namespace fedsinkhorn {
 namespace {
 
-int threads_to_use(const Options& options, std::size_t clients_on_machine) {
+/// Clients of one process share the processors it may use. Ranks share those of the machine, and each may have been
+/// bound to some of them.
+int threads_to_use(const Options& options, const ClientPlace& place) {
   if (options.threads > 0) return options.threads;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return static_cast<int>(std::max<std::size_t>(1, cores / clients_on_machine));
+  const auto clients = static_cast<int>(place.clients_on_machine);
+  const int share = place.shares_process ? processors_allowed() / clients
+                                         : std::min(processors_allowed(), processors_online() / clients);
+  return std::max(1, share);
 }
 
 std::string resolved_topology(const Options& options, std::size_t clients) {
@@ -268,7 +272,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   options.topology = resolved_topology(options, communicator.size());
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
-  const int threads = threads_to_use(options, place.clients_on_machine);
+  const int threads = threads_to_use(options, place);
   std::vector<Layout> layouts;
   for (std::size_t k = 0; k < clients.size(); ++k) layouts.push_back(entry.layout(k, clients.size(), options));
 
@@ -315,7 +319,7 @@ std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
     own.block_columns = shape.columns * layout.column_slices.size() / clients;
     own.all_rows = shape.rows;
     own.whole_columns = layout.whole_columns;
-    bytes += bytes_for(options, own, threads_to_use(options, clients));
+    bytes += bytes_for(options, own, threads_to_use(options, {"threads", clients, true}));
   }
   return whole_bytes(bytes);
 }

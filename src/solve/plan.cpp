@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "core/buffer.hpp"
 #include "core/cost_block.hpp"
 #include "core/parallel.hpp"
+#include "core/processors.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "kernel/gibbs_rows.hpp"
@@ -65,9 +65,8 @@ void check_shapes(const Problem& problem, const Result& result) {
 Plan::Plan(const Problem& problem, const Result& result, int threads) {
   check_shapes(problem, result);
   const cpu::Simd& simd = cpu::simd("auto");
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   state_ = std::make_unique<State>(
-      State{result, lines_with_mass(problem, result), simd, nullptr, threads > 0 ? threads : cores});
+      State{result, lines_with_mass(problem, result), simd, nullptr, threads > 0 ? threads : processors_allowed()});
   state_->cost = make_cost_source(state_->with_mass, simd);
 }
 

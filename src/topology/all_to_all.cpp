@@ -36,7 +36,7 @@ class AllToAll final : public Topology {
 
   void rows(std::size_t targets, double* q, double* u) override {
     row_block_.apply(targets, v_.data(), q);
-    divide_by(targets, problem_.a, q, u);
+    divide_by(targets, problem_.a, q, u, compute_);
   }
 
   void columns(std::size_t targets, const double* u, double* r) override {
@@ -53,7 +53,7 @@ class AllToAll final : public Topology {
     std::vector<double> u_next(targets * n);
     std::vector<double> r(targets * m);
     row_block_.apply(targets, v_.data(), q.data());
-    divide_by(targets, problem_.a, q.data(), u_next.data());
+    divide_by(targets, problem_.a, q.data(), u_next.data(), compute_);
     const bool usable = std::all_of(u_next.begin(), u_next.end(), [](double x) { return x > 0 && std::isfinite(x); });
     if (!usable) return;
     std::copy(u_next.begin(), u_next.end(),

@@ -70,7 +70,7 @@ void BlockTopology::rows(std::size_t targets, double* q, double* u) {
   block_.apply(targets, v_.data(), q_part_.data());
   row_group_.sum(targets, q_part_.data(), q);
   if (row_group_.members() > 1) ++exchanges_;
-  divide_by(targets, problem_.a, q, u);
+  divide_by(targets, problem_.a, q, u, compute_);
 }
 
 void BlockTopology::columns(std::size_t targets, const double* u, double* r) {

@@ -75,8 +75,9 @@ class HeldBlock {
   std::unique_ptr<Kernel> kernel_;
 };
 
-/// u = a / q for every target.
-inline void divide_by(std::size_t targets, std::span<const double> a, const double* q, double* u) {
+/// u = a / q for every target. Its time goes to `compute`.
+inline void divide_by(std::size_t targets, std::span<const double> a, const double* q, double* u, Stopwatch& compute) {
+  const Stopwatch::Scope timed(compute);
   for (std::size_t k = 0; k < targets; ++k) {
     for (std::size_t i = 0; i < a.size(); ++i) u[k * a.size() + i] = a[i] / q[k * a.size() + i];
   }

@@ -135,7 +135,7 @@ class Star final : public Topology {
     std::vector<double> all(is_server() ? targets * rows_.whole_size() : 0);
     if (is_server()) kernel_->apply(targets, v_.data(), all.data());
     rows_.deal_out(targets, all, q);
-    divide_by(targets, problem_.a, q, u);
+    divide_by(targets, problem_.a, q, u, compute_);
   }
 
   void columns(std::size_t targets, const double* u, double* r) override {

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Packs the program with its libraries and Open MPI into a .tar.gz, to be measured on a machine that has neither.
+#   bench/bundle.sh build/fedsinkhorn bundle/fedsinkhorn.tar.gz
+# Unpacked anywhere, it has fedsinkhorn and mpirun, which find everything else beside them. One machine only: what
+# Open MPI needs to start processes on others is left out.
+set -euo pipefail
+binary=${1:?the program to pack}
+archive=${2:?the .tar.gz to write}
+plugins=$(ompi_info --parsable --path pkglibdir | cut -d: -f3)
+pmix_plugins=$(dirname "$(readlink -f "$(ldd "$plugins/mca_pmix_ext3x.so" | awk '/libpmix/ {print $3}')")")/pmix
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/fedsinkhorn-bundle
+mkdir -p "$root"/{bin,lib,openmpi,pmix,prefix/share} "$(dirname "$archive")"
+cp "$binary" "$root/bin/fedsinkhorn"
+cp -L "$(command -v orterun)" "$root/bin/mpirun"
+# Networks of clusters, their batch systems and OpenSHMEM.
+unwanted='ucx|ofi|openib|psm|slurm|flux|jsm|gridengine|romio|scoll|sshmem|spml|memheap|atomic|monitoring|dbg_msgq|_rsh'
+for plugin in "$plugins"/*.so; do
+  [[ $plugin =~ $unwanted ]] || cp "$plugin" "$root/openmpi/"
+done
+for plugin in "$pmix_plugins"/*.so; do
+  [[ $plugin =~ $unwanted ]] || cp "$plugin" "$root/pmix/"
+done
+cp -r /usr/share/openmpi "$root/prefix/share/" # the texts of its error messages
+
+# Everything these name, the loader and the C library included: those of the other machine may be older.
+while read -r library; do
+  cp -L "$library" "$root/lib/"
+done < <(ldd "$root"/bin/* "$root"/openmpi/*.so "$root"/pmix/*.so 2>/dev/null | grep -o '/[^ :]*\.so[^ :]*' |
+  grep -v "^$root" | sort -u)
+strip --strip-unneeded "$root"/bin/* "$root"/openmpi/*.so "$root"/pmix/*.so "$root"/lib/*.so* 2>/dev/null || true
+
+# The loader is told the libraries, the environment is not: other programs on that machine must not find them.
+for program in fedsinkhorn mpirun; do
+  cat >"$root/$program" <<'WRAPPER'
+#!/bin/sh
+here=$(cd "$(dirname "$0")" && pwd)
+export OPAL_PREFIX="$here/prefix" PMIX_INSTALL_PREFIX="$here/prefix"
+export OMPI_MCA_mca_base_component_path="$here/openmpi" PMIX_MCA_mca_base_component_path="$here/pmix"
+# Containers often forbid processes to read each other's memory, and Open MPI finds out too late.
+export OMPI_MCA_btl_vader_single_copy_mechanism="${OMPI_MCA_btl_vader_single_copy_mechanism:-none}"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+exec "$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib" "$here/bin/$(basename "$0")" "$@"
+WRAPPER
+  chmod +x "$root/$program"
+done
+tar -C "$work" -czf "$archive" fedsinkhorn-bundle
+echo "$archive: $(du -h "$archive" | cut -f1), unpacked $(du -sh "$root" | cut -f1)"

@@ -1,0 +1,11 @@
+// How many processors there are, and how many of them this process may use.
+#pragma once
+
+namespace fedsinkhorn {
+
+/// Of this machine.
+[[nodiscard]] int processors_online();
+/// By this process: mpirun binds ranks to some of them, containers have a share.
+[[nodiscard]] int processors_allowed();
+
+}  // namespace fedsinkhorn

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Packs the program with its libraries and Open MPI into a .tar.gz, to be measured on a machine that has neither.
 #   bench/bundle.sh build/fedsinkhorn bundle/fedsinkhorn.tar.gz
-# Unpacked anywhere, it has fedsinkhorn and mpirun, which find everything else beside them. One machine only: what
-# Open MPI needs to start processes on others is left out.
+# Unpacked on any Linux with a C library as new as this machine's, it has fedsinkhorn and mpirun, which find everything
+# else beside them. One machine only: what Open MPI needs to start processes on others is left out.
 set -euo pipefail
 binary=${1:?the program to pack}
 archive=${2:?the .tar.gz to write}
@@ -25,14 +25,15 @@ for plugin in "$pmix_plugins"/*.so; do
 done
 cp -r /usr/share/openmpi "$root/prefix/share/" # the texts of its error messages
 
-# Everything these name, the loader and the C library included: those of the other machine may be older.
+# Everything these name but the C and C++ libraries: mpirun puts the folder where all its children look for libraries,
+# the shell among them, which would not start with an older C library than its own.
+of_the_system='/(ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libresolv|libutil|libgcc_s|libstdc\+\+)\.so'
 while read -r library; do
   cp -L "$library" "$root/lib/"
 done < <(ldd "$root"/bin/* "$root"/openmpi/*.so "$root"/pmix/*.so 2>/dev/null | grep -o '/[^ :]*\.so[^ :]*' |
-  grep -v "^$root" | sort -u)
+  grep -v "^$root" | grep -Ev "$of_the_system" | sort -u)
 strip --strip-unneeded "$root"/bin/* "$root"/openmpi/*.so "$root"/pmix/*.so "$root"/lib/*.so* 2>/dev/null || true
 
-# The loader is told the libraries, the environment is not: other programs on that machine must not find them.
 for program in fedsinkhorn mpirun; do
   cat >"$root/$program" <<'WRAPPER'
 #!/bin/sh
@@ -42,7 +43,8 @@ export OMPI_MCA_mca_base_component_path="$here/openmpi" PMIX_MCA_mca_base_compon
 # Containers often forbid processes to read each other's memory, and Open MPI finds out too late.
 export OMPI_MCA_btl_vader_single_copy_mechanism="${OMPI_MCA_btl_vader_single_copy_mechanism:-none}"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-exec "$here/lib/ld-linux-x86-64.so.2" --library-path "$here/lib" "$here/bin/$(basename "$0")" "$@"
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+exec "$here/bin/$(basename "$0")" "$@"
 WRAPPER
   chmod +x "$root/$program"
 done

@@ -294,7 +294,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t 
 
   std::uint64_t promised = header.is_float32 ? sizeof(float) : sizeof(double);
   for (const std::uint64_t dimension : header.shape) {
-    if (dimension > std::numeric_limits<std::uint64_t>::max() / promised) {
+    if (promised != 0 && dimension > std::numeric_limits<std::uint64_t>::max() / promised) {
       throw InputError(name, "shape overflows: " + to_text(header.shape) + " has more bytes than 64 bits can count",
                        kSaveAgain);
     }

@@ -42,6 +42,10 @@ struct WorkCut {
     if (is_tiny(rows, columns, work_per_entry)) return 1;
     return std::clamp<std::size_t>(rows / 32, 1, 32);
   }
+  /// Rows that a fused pass uses twice while they are in cache: four if eight are too long for it.
+  static std::size_t fused_block(std::size_t row_bytes, std::size_t cache_bytes) {
+    return row_bytes * cpu::kRowBlock > cache_bytes ? cpu::kRowBlock / 2 : cpu::kRowBlock;
+  }
   /// Rows whose products with several targets are formed together: about 16 MB of K, which a shared cache holds.
   static std::size_t target_block(std::size_t rows, std::size_t stride) {
     const std::size_t wanted =
@@ -61,7 +65,10 @@ class RowKernel final : public Kernel {
 
  public:
   RowKernel(const CostSource& cost, const cpu::Simd& simd, double epsilon, int threads)
-      : ops_(product_ops<S, V>(simd)), threads_(threads), rows_(cost, simd, epsilon, threads) {
+      : ops_(product_ops<S, V>(simd)),
+        cache_bytes_(simd.fused_cache_bytes),
+        threads_(threads),
+        rows_(cost, simd, epsilon, threads) {
     for (int t = 0; t < threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
   }
 
@@ -156,12 +163,13 @@ class RowKernel final : public Kernel {
     const std::size_t m = rows_.columns();
     const std::size_t chunks = WorkCut::fused_chunks(n, m, kWorkPerEntry);
     reserve_sums(targets, chunks);
+    const std::size_t rows_at_once = WorkCut::fused_block(stride() * sizeof(S), cache_bytes_);
     parallel_chunks(threads_, chunks, [&](std::size_t chunk, std::size_t thread) {
       double* sums = sums_.data() + chunk * targets * stride();
       std::fill_n(sums, targets * stride(), 0.0);
       const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
-      for (std::size_t i = range.first; i < range.last; i += cpu::kRowBlock) {
-        const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
+      for (std::size_t i = range.first; i < range.last; i += rows_at_once) {
+        const std::size_t count = std::min(rows_at_once, range.last - i);
         const auto block = rows_.rows_at(i, count, scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
           double* qi = q + k * n + i;
@@ -265,6 +273,7 @@ class RowKernel final : public Kernel {
   }
 
   cpu::ProductOps<S, V> ops_;
+  std::size_t cache_bytes_;
   int threads_;
   Rows rows_;
   std::vector<typename Rows::Scratch> scratch_;

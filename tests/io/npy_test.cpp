@@ -379,11 +379,23 @@ TEST_F(NpyWriterTest, OtherShapesAreAnErrorOfTheProgram) {
   EXPECT_EQ(listing(), Names{});
 }
 
-// A client may own no rows: its slice is still a file, though not one to solve with.
-TEST_F(NpyWriterTest, AnEmptySliceCanBeWritten) {
+// A client may own no rows: its slice is still a file, though not one that will do as a whole.
+TEST_F(NpyWriterTest, AnEmptySliceCanBeWrittenAndReadAsAPart) {
   write_npy(folder_ / "a.npy", {}, Shape{0, 3});
   EXPECT_EQ(fs::file_size(folder_ / "a.npy"), 128U);
   expect_refused(folder_ / "a.npy", "has no elements: its shape is (0, 3)");
+  const NpyFile part = NpyFile::open(folder_ / "a.npy", NoRows::allowed);
+  EXPECT_EQ(rows_of(part.matrix()), 0U);
+  EXPECT_EQ(columns_of(part.matrix()), 3U);
+  EXPECT_TRUE(part.to_vector().empty());
+
+  write_npy(folder_ / "b.npy", {}, Shape{0});
+  EXPECT_TRUE(NpyFile::open(folder_ / "b.npy", NoRows::allowed).to_vector().empty());
+  write_npy(folder_ / "c.npy", {}, Shape{3, 0});
+  EXPECT_NE(message_of([&] {
+              (void)NpyFile::open(folder_ / "c.npy", NoRows::allowed);
+            }).find("has no elements: its shape is (3, 0)"),
+            std::string::npos);
 }
 
 TEST_F(NpyWriterTest, AMissingFolderIsAnInputError) {

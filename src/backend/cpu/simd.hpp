@@ -106,6 +106,8 @@ struct Simd {
   LogOps log;
   PairwiseOps pairwise;
   ReadOps read;
+  /// Cache for the rows a fused pass is using; as many again are on their way from memory meanwhile.
+  std::size_t fused_cache_bytes;
 };
 
 /// Names of the variants this machine can run, best first.

@@ -56,80 +56,48 @@ void receive_later(Communicator& communicator, Messages& messages, std::span<T> 
     messages.push_back(communicator.start_receive(std::as_writable_bytes(data), from, Tag::collective));
 }
 
-/// Allgather of anything.
-class Gathering {
- public:
-  Gathering(Communicator& communicator, Route route, std::span<std::byte> whole, std::span<const std::size_t> counts)
-      : communicator_(communicator),
-        parts_(whole, counts),
-        receives_(communicator.size()),
-        passes_on_(route == Route::through_root && is_root() && communicator.size() > 1),
-        is_leaf_(route == Route::through_root && !is_root()) {
-    const std::size_t mine = communicator.rank();
-    if (is_leaf_) {
-      send_later(communicator, sends_, parts_[mine], 0);
-      return;
-    }
-    for (std::size_t k = 0; k < communicator.size(); ++k) {
-      if (k != mine && !parts_[k].empty()) {
-        receives_[k] = communicator.start_receive(parts_[k], k, Tag::collective);
-      }
-    }
-    if (!passes_on_) send_to_all(parts_[mine]);
+/// Allgather of anything, straight from everybody to everybody.
+void allgather_directly(Communicator& communicator, const Parts<std::byte>& parts) {
+  const std::size_t mine = communicator.rank();
+  Messages messages;
+  for (std::size_t k = 0; k < communicator.size(); ++k) {
+    if (k != mine) receive_later(communicator, messages, parts[k], k);
   }
-
-  void wait_for(std::size_t client) {
-    if (client == communicator_.rank()) return;
-    if (is_leaf_) {
-      receive_whole();
-      return;
-    }
-    if (receives_[client]) communicator_.wait(*receives_[client]);
-    receives_[client].reset();
-    pass_on_when_complete();
+  // Everybody begins with his neighbour, so that not all send to client 0 first.
+  for (std::size_t step = 1; step < communicator.size(); ++step) {
+    send_later(communicator, messages, parts[mine], (mine + step) % communicator.size());
   }
+  wait_all(communicator, messages);
+}
 
-  void wait() {
-    for (std::size_t k = 0; k < communicator_.size(); ++k) wait_for(k);
-    pass_on_when_complete();
-    wait_all(communicator_, sends_);
-    sends_.clear();
+/// The root gets all parts and sends everybody everything.
+void allgather_through_root(Communicator& communicator, const Parts<std::byte>& parts) {
+  const std::size_t mine = communicator.rank();
+  Messages messages;
+  if (mine != 0) {
+    send_later(communicator, messages, parts[mine], 0);
+    wait_all(communicator, messages);  // its own part comes back too and must not be written while it is sent
+    messages.clear();
+    receive_later(communicator, messages, parts.whole(), 0);
+    wait_all(communicator, messages);
+    return;
   }
+  for (std::size_t k = 1; k < communicator.size(); ++k) receive_later(communicator, messages, parts[k], k);
+  wait_all(communicator, messages);
+  messages.clear();
+  for (std::size_t k = 1; k < communicator.size(); ++k) send_later(communicator, messages, parts.whole(), k);
+  wait_all(communicator, messages);
+}
 
- private:
-  [[nodiscard]] bool is_root() const { return communicator_.rank() == 0; }
-
-  void send_to_all(std::span<const std::byte> data) {
-    // Everybody begins with his neighbour, so that not all send to client 0 first.
-    for (std::size_t step = 1; step < communicator_.size(); ++step) {
-      send_later(communicator_, sends_, data, (communicator_.rank() + step) % communicator_.size());
-    }
+void allgather_bytes(Communicator& communicator, Route route, std::span<std::byte> whole,
+                     std::span<const std::size_t> counts) {
+  const Parts<std::byte> parts(whole, counts);
+  if (route == Route::direct) {
+    allgather_directly(communicator, parts);
+  } else {
+    allgather_through_root(communicator, parts);
   }
-
-  void pass_on_when_complete() {
-    if (!passes_on_ || std::ranges::any_of(receives_, [](const auto& receive) { return receive != nullptr; })) return;
-    passes_on_ = false;
-    send_to_all(parts_.whole());
-  }
-
-  // The root sends everything, this client's own part too. That must not be written to while it is sent, or read by
-  // this client's computations; so the receive does not begin before the first wait.
-  void receive_whole() {
-    if (is_received_ || parts_.whole().empty()) return;
-    wait_all(communicator_, sends_);
-    sends_.clear();
-    communicator_.receive(parts_.whole(), 0, Tag::collective);
-    is_received_ = true;
-  }
-
-  Communicator& communicator_;
-  Parts<std::byte> parts_;
-  Messages receives_;  // by rank
-  Messages sends_;
-  bool passes_on_;  // the root of a star, before it has passed the whole on
-  bool is_leaf_;    // a client of a star
-  bool is_received_ = false;
-};
+}
 
 std::vector<std::size_t> in_bytes(std::span<const std::size_t> counts) {
   std::vector<std::size_t> bytes(counts.begin(), counts.end());
@@ -195,19 +163,8 @@ void reduce_scatter_through_root(Communicator& communicator, const Parts<const d
 
 }  // namespace
 
-struct Allgather::State : Gathering {
-  using Gathering::Gathering;
-};
-
-Allgather::Allgather(Communicator& communicator, Route route, std::span<double> whole,
-                     std::span<const std::size_t> counts)
-    : state_(std::make_unique<State>(communicator, route, std::as_writable_bytes(whole), in_bytes(counts))) {}
-Allgather::~Allgather() = default;
-void Allgather::wait_for(std::size_t client) { state_->wait_for(client); }
-void Allgather::wait() { state_->wait(); }
-
 void Collectives::allgather(std::span<double> whole, std::span<const std::size_t> counts) const {
-  Gathering(communicator_, route_, std::as_writable_bytes(whole), in_bytes(counts)).wait();
+  allgather_bytes(communicator_, route_, std::as_writable_bytes(whole), in_bytes(counts));
 }
 
 void Collectives::reduce_scatter(std::span<const double> values, std::span<const std::size_t> counts,
@@ -284,7 +241,7 @@ std::vector<std::string> Collectives::allgather_text(const std::string& mine) co
   const auto offsets = offsets_of(counts);
   std::string whole(offsets.back(), '\0');
   whole.replace(offsets[rank()], mine.size(), mine);
-  Gathering(communicator_, route_, std::as_writable_bytes(std::span(whole)), counts).wait();
+  allgather_bytes(communicator_, route_, std::as_writable_bytes(std::span(whole)), counts);
 
   std::vector<std::string> texts(size());
   for (std::size_t k = 0; k < size(); ++k) texts[k] = whole.substr(offsets[k], counts[k]);
@@ -301,7 +258,7 @@ std::vector<double> Collectives::allgather_numbers(std::span<const double> mine)
 
 void Collectives::barrier() const {
   std::vector<std::byte> here(size());
-  Gathering(communicator_, route_, here, std::vector<std::size_t>(size(), 1)).wait();
+  allgather_bytes(communicator_, route_, here, std::vector<std::size_t>(size(), 1));
 }
 
 void share_mishap(const Collectives& clients, const Mishap& mine) {

@@ -29,26 +29,6 @@ namespace fedsinkhorn {
 /// direct: every client talks to every other. through_root: clients talk to client 0 alone (a star, a firewall).
 enum class Route { direct, through_root };
 
-/// An allgather whose parts can be used as they come in. Parts lie in `whole` one after the other in the order of the
-/// ranks; this client's own is already there. Both must live until all parts have been waited for. Other collectives
-/// may take place meanwhile if all clients come to them, and to the first wait for a part, in the same order.
-class Allgather {
- public:
-  Allgather(Communicator& communicator, Route route, std::span<double> whole, std::span<const std::size_t> counts);
-  ~Allgather();
-  Allgather(const Allgather&) = delete;
-  Allgather& operator=(const Allgather&) = delete;
-
-  /// Returns when the part of that client is there.
-  void wait_for(std::size_t client);
-  /// Returns when all parts are there and this client's own may be changed. Every client must come here in the end.
-  void wait();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
 class Collectives {
  public:
   explicit Collectives(Communicator& communicator, Route route = Route::direct)

@@ -59,9 +59,7 @@ class AllToAll final : public Topology {
     std::copy(u_next.begin(), u_next.end(),
               u_.begin() + static_cast<std::ptrdiff_t>(targets * rows_.slice(me()).first));
     std::copy(u_next.begin(), u_next.end(), u);
-    column_block_.begin_transposed(targets);
-    for (std::size_t k = 0; k < rows_.members(); ++k) add_slice(targets, k, u_);
-    column_block_.end_transposed(targets, r.data());
+    apply_transposed(targets, u_, r.data());
     for (std::size_t k = 0; k < targets; ++k) {
       for (std::size_t j = 0; j < m; ++j) {
         const double next = b[k * m + j] / r[k * m + j];
@@ -120,25 +118,24 @@ class AllToAll final : public Topology {
  private:
   [[nodiscard]] std::size_t me() const { return everyone_.rank(); }
 
-  void add_slice(std::size_t targets, std::size_t client, const std::vector<double>& slices) {
-    const Range slice = rows_.slice(client);
-    column_block_.add_transposed(targets, slice, slices.data() + targets * slice.first);
+  // r = K[:,J]' u. slices: u of all clients, one client after the other.
+  void apply_transposed(std::size_t targets, const std::vector<double>& slices, double* r) {
+    column_block_.begin_transposed(targets);
+    for (std::size_t k = 0; k < rows_.members(); ++k) {
+      const Range slice = rows_.slice(k);
+      column_block_.add_transposed(targets, slice, slices.data() + targets * slice.first);
+    }
+    column_block_.end_transposed(targets, r);
   }
 
-  // r = K[:,J]' u. slices: u of all clients, one client after the other.
+  // The same from this client's own u; those of the others are gathered into slices.
   void gather_and_apply(std::size_t targets, const double* u, std::vector<double>& slices, double* r) {
     slices.resize(targets * rows_.whole_size());
     std::vector<std::size_t> counts;
     for (std::size_t k = 0; k < rows_.members(); ++k) counts.push_back(targets * rows_.slice(k).size());
     std::copy_n(u, counts[me()], slices.begin() + static_cast<std::ptrdiff_t>(targets * rows_.slice(me()).first));
-    Allgather under_way(everyone_.communicator(), everyone_.route(), slices, counts);
-    column_block_.begin_transposed(targets);
-    for (std::size_t k = 0; k < rows_.members(); ++k) {
-      under_way.wait_for(k);
-      add_slice(targets, k, slices);
-    }
-    under_way.wait();
-    column_block_.end_transposed(targets, r);
+    everyone_.allgather(slices, counts);
+    apply_transposed(targets, slices, r);
   }
 
   const CheckedProblem& problem_;

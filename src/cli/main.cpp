@@ -93,7 +93,10 @@ int guarded_run(int argc, char** argv) {
     let_another_speak(2s);  // the one that failed says why
     return kInternalError;
   } catch (const std::bad_alloc&) {
-    return refuse("memory: an allocation was refused; use --kernel online or a smaller problem");
+    // At once, whoever it is: the others only know that somebody failed.
+    fmt::print(stderr, "{}\n",
+               refusal_line("memory: an allocation was refused; use --kernel online or a smaller problem"));
+    return kBadInput;
   } catch (const std::exception& error) {
     fmt::print(stderr, "fedsinkhorn: internal error: {}\n", error.what());
     return fedsinkhorn::kInternalError;

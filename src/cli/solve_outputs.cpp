@@ -68,9 +68,9 @@ void check_no_input_is_overwritten(const OutputPlan& output, const std::vector<s
 
 void write_local_rows(const OutputFolder& folder, const Result& result) {
   for (const ClientReport& client : result.clients) {
-    const std::size_t first = (client.first_row - std::min(client.first_row, result.first_row)) * result.targets;
+    if (result.transport == "mpi" && client.client != result.this_client) continue;
+    const std::size_t first = (client.first_row - result.first_row) * result.targets;
     const std::size_t count = (client.last_row - client.first_row) * result.targets;
-    if (client.first_row < result.first_row || first + count > result.f.size()) continue;  // another rank has them
     write_potential(folder.file(local_name(client.client)), std::span(result.f).subspan(first, count), result.targets);
   }
 }

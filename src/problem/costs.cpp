@@ -216,6 +216,15 @@ double greatest(const std::vector<double>& all, std::size_t stride, std::size_t 
 
 }  // namespace
 
+void check_own_points(const Problem& problem) {
+  const auto& points = std::get<PointClouds>(problem.cost);
+  const auto check = [&](const AnyMatrix& cloud, const std::string& name) {
+    std::visit([&](const auto& view) { (void)check_coordinates(view, {0, view.rows}, name, points.metric); }, cloud);
+  };
+  check(points.x, problem.names.x);
+  check(points.y, problem.names.y);
+}
+
 void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& checked) {
   const Problem& problem = checked.input;
   if (checked.costs_from_points) {
@@ -257,6 +266,11 @@ void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& che
   if (checked.layout.whole_columns && problem.parts.rows && checked.clients > 1) {
     agree(clients, [&] {
       if (checked.symmetric_cost) return;
+      if (!may_be_symmetric) {
+        throw InputError(problem.parts.b ? problem.names.b : problem.names.cost,
+                         "gives clients other columns than rows, but all-to-all with costs in parts needs the same",
+                         "use --topology row-reduce, which needs rows alone");
+      }
       throw InputError(problem.names.cost, "is given in parts and is not symmetric, but all-to-all needs its columns",
                        "use --topology row-reduce, which needs rows alone");
     });

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "fedsinkhorn/error.hpp"
+#include "problem/costs.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 struct Shape {
   double holds = 0;  // costs
   double is_points = 0;
+  double metric = 0;
   double rows = 0;
   double columns = 0;
   double dimension = 0;
@@ -33,6 +35,7 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   if (const auto* points = std::get_if<PointClouds>(&problem.cost)) {
     shape.is_points = 1;
+    shape.metric = static_cast<double>(points->metric);
     shape.rows = static_cast<double>(rows_of(points->x));
     shape.columns = static_cast<double>(rows_of(points->y));
     shape.dimension = static_cast<double>(columns_of(points->x));
@@ -98,7 +101,13 @@ void compare(const Problem& problem, const Shape& mine, const Shape& other, std:
     }
     if (mine.rows_in_parts == 0) same(mine.rows, other.rows, names.cost, "rows");
     if (mine.columns_in_parts == 0) same(mine.columns, other.columns, names.cost, "columns");
+  }
+  if (mine.is_points != 0 && other.is_points != 0) {
     same(mine.dimension, other.dimension, names.x, "coordinates");
+    if (mine.metric != other.metric) {
+      throw InputError("--metric", "is not the same on all clients",
+                       fmt::format("client {} has another", other_client));
+    }
   }
   if (mine.a_in_parts == 0) same(mine.a, other.a, names.a, "masses");
   if (mine.b_in_parts == 0) same(mine.b_rows, other.b_rows, names.b, "rows of masses");
@@ -120,6 +129,11 @@ std::size_t total(const std::vector<Shape>& shapes, double Shape::*size) {
                          [&](std::size_t sum, const Shape& shape) { return sum + count(shape.*size); });
 }
 
+[[noreturn]] void refuse_rows_without_columns(const std::string& name) {
+  throw InputError(name, "is given in parts, but all-to-all needs all costs of a column",
+                   "use --topology row-reduce, or one file of points that are rows and columns at once");
+}
+
 void check_parts(const Options& options, const Layout& layout, const Problem& problem) {
   const Parts& parts = problem.parts;
   const bool some = parts.rows || parts.columns || parts.a || parts.b;
@@ -137,8 +151,7 @@ void check_parts(const Options& options, const Layout& layout, const Problem& pr
     throw InputError(problem.names.b, "is given in parts, but a grid deals columns in another order", "give the whole");
   }
   if (layout.whole_columns && parts.rows && std::holds_alternative<PointClouds>(problem.cost) && !parts.columns) {
-    throw InputError(problem.names.x, "is given in parts, but all-to-all needs all costs of a column",
-                     "use --topology row-reduce, or points that are rows and columns at once");
+    refuse_rows_without_columns(problem.names.x);
   }
 }
 
@@ -161,7 +174,14 @@ void gather_columns(const Collectives& clients, CheckedProblem& checked) {
   const auto data_of = [](const AnyMatrix& matrix) {
     return std::visit([](const auto& view) { return static_cast<const void*>(view.data); }, matrix);
   };
-  const bool shared_support = checked.input.parts.rows && data_of(points->x) == data_of(points->y);
+  const bool shared_support =
+      checked.input.parts.rows && data_of(points->x) == data_of(points->y) && rows_of(points->x) == rows_of(points->y);
+  agree(clients, [&] {
+    if (checked.layout.whole_columns && checked.clients > 1 && checked.input.parts.rows && !shared_support) {
+      refuse_rows_without_columns(checked.input.names.x);
+    }
+    check_own_points(checked.input);
+  });
   clients.allgather(checked.gathered_points, counts);
   points->y = MatrixView<double>{checked.gathered_points.data(), checked.columns.given, dimension};
   if (shared_support) {

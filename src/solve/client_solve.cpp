@@ -43,6 +43,10 @@ std::string resolved_topology(const Options& options, std::size_t clients) {
 }
 
 void check_clients(const Options& options, std::size_t clients) {
+  if (options.clients != 0 && options.clients != clients) {
+    throw InputError("--clients", fmt::format("{} were asked for", options.clients),
+                     fmt::format("there are {}", clients));
+  }
   const TopologyEntry& topology = find_entry(topologies(), resolved_topology(options, clients), "--topology");
   if (clients > 1 && !topology.several_clients) {
     throw InputError("--topology", fmt::format("'{}' is for one client, and there are {}", topology.name, clients),
@@ -277,7 +281,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   for (std::size_t k = 0; k < clients.size(); ++k) layouts.push_back(entry.layout(k, clients.size(), options));
 
   const CheckedProblem checked = check_problem(problem, options, layouts, clients, threads);
-  require_memory(clients, options, checked, place.clients_on_machine, threads);
+  require_memory(clients, options, checked, threads);
   Solved solved = options.precision == Precision::digits50
                       ? solve_precisely(checked, options)
                       : solve_fast(checked, options, entry, clients, traffic, threads);
@@ -287,6 +291,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   }
   gather_potentials(clients, checked, options.keep_local && !place.shares_process, solved.outcomes, result);
   gather_reports(clients, checked, traffic, solved.report, result);
+  clients.barrier();  // who has left does not answer any more and would be taken for lost
   result.backend = "cpu";
   result.topology = options.topology;
   result.transport = place.transport;

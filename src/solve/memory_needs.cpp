@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
 
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -11,6 +16,13 @@
 
 namespace fedsinkhorn {
 namespace {
+
+/// A number that other machines hardly have.
+double this_machine() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return 0;
+  return static_cast<double>(std::hash<std::string_view>()(name.data()) >> 12U);
+}
 
 KernelSpec kernel_spec(const Options& options, int threads) { return {options.kernel, options.precision, 1, threads}; }
 
@@ -61,16 +73,14 @@ std::uint64_t whole_bytes(double bytes) {
   return static_cast<std::uint64_t>(std::min(bytes, most));
 }
 
-void require_memory(const Collectives& clients, const Options& options, const CheckedProblem& problem,
-                    std::size_t clients_on_machine, int threads) {
-  // All clients of this one's machine are taken to need what this one does, or the mean if all are on it.
+void require_memory(const Collectives& clients, const Options& options, const CheckedProblem& problem, int threads) {
+  // Clients on one machine share its memory.
   const ClientShape shape = shape_of(problem);
   const auto needed_by_all = [&](const Options& changed) {
-    const double own = bytes_for(changed, shape, threads);
-    const std::vector<double> all = clients.allgather_numbers({&own, 1});
-    if (clients_on_machine < clients.size()) return whole_bytes(own * static_cast<double>(clients_on_machine));
+    const std::array<double, 2> own = {this_machine(), bytes_for(changed, shape, threads)};
+    const std::vector<double> all = clients.allgather_numbers(own);
     double sum = 0;
-    for (const double bytes : all) sum += bytes;
+    for (std::size_t k = 0; k < all.size(); k += 2) sum += all[k] == own[0] ? all[k + 1] : 0;
     return whole_bytes(sum);
   };
   Options online = options;

@@ -30,7 +30,6 @@ struct ClientShape {
 [[nodiscard]] std::uint64_t whole_bytes(double bytes);
 
 /// Throws InputError on all clients if those on some machine need more than it has, with the options that would help.
-void require_memory(const Collectives& clients, const Options& options, const CheckedProblem& problem,
-                    std::size_t clients_on_machine, int threads);
+void require_memory(const Collectives& clients, const Options& options, const CheckedProblem& problem, int threads);
 
 }  // namespace fedsinkhorn

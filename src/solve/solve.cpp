@@ -21,13 +21,6 @@ Seconds checked_timeout(double seconds) {
   return Seconds(std::min(seconds, 1e9));
 }
 
-void require_clients(const Options& options, std::size_t there_are, const char* what) {
-  if (options.clients != 0 && options.clients != there_are) {
-    throw InputError("--clients", fmt::format("{} were asked for", options.clients),
-                     fmt::format("there are {} {}", there_are, what));
-  }
-}
-
 /// problem_of(client): what each client has.
 template <class ProblemOf>
 Result solve_on_threads(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
@@ -59,7 +52,6 @@ Result solve(const Problem& problem, const Options& options) {
 
 Result solve(std::span<const Problem> clients, const Options& options) {
   if (clients.empty()) throw InputError("solve", "no client has a problem");
-  require_clients(options, clients.size(), "problems");
   return solve_on_threads(clients.size(), options, [&](std::size_t k) -> const Problem& { return clients[k]; });
 }
 
@@ -73,7 +65,6 @@ std::size_t MpiSession::size() const { return state_->communicator->size(); }
 
 Result solve(const Problem& problem, const Options& options, MpiSession& session) {
   Communicator& communicator = *session.state().communicator;
-  require_clients(options, communicator.size(), "ranks");
   try {
     return solve_as_client(problem, options, communicator, {"mpi", mpi_clients_on_this_machine(), false});
   } catch (const InputError&) {

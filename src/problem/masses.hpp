@@ -6,8 +6,8 @@
 namespace fedsinkhorn {
 
 /// Needs the given slices. Fills in a, b, mass, least_mass, mass_rescaled and the active rows and columns. What others
-/// learn of a client's masses here: their total, which of them are zero, and the least of a; the first scalings that are
-/// exchanged tell some of them more (docs/clusters.md). Throws on all clients alike.
+/// learn of a client's masses here: their total, which of them are zero, and the least of a; the first scalings that
+/// are exchanged tell some of them more (docs/clusters.md). Throws on all clients alike.
 void agree_on_masses(const Collectives& clients, CheckedProblem& checked);
 
 }  // namespace fedsinkhorn

@@ -23,24 +23,6 @@ std::vector<Transport> available_transports() {
   return transports;
 }
 
-Values random_values(std::size_t count, unsigned seed) {
-  std::mt19937_64 engine(seed);
-  std::uniform_real_distribution<double> uniform(0.0, 1.0);
-  Values values(count);
-  for (double& value : values) value = uniform(engine);
-  return values;
-}
-
-Values random_masses(std::size_t count, unsigned seed, std::size_t targets) {
-  Values masses = random_values(count * targets, seed);
-  for (std::size_t k = 0; k < targets; ++k) {
-    double total = 0;
-    for (std::size_t i = k; i < masses.size(); i += targets) total += masses[i] += 0.1;
-    for (std::size_t i = k; i < masses.size(); i += targets) masses[i] /= total;
-  }
-  return masses;
-}
-
 Values transposed(const Values& matrix, std::size_t rows) {
   const std::size_t columns = matrix.size() / rows;
   Values result(matrix.size());

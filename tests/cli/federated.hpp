@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/random_inputs.hpp"
 #include "cli/run_binary.hpp"
 
 namespace fedsinkhorn::test {
 
-using Values = std::vector<double>;
 using Json = nlohmann::json;
 
 enum class Transport { threads, mpi };
@@ -22,9 +22,6 @@ std::ostream& operator<<(std::ostream& stream, Transport transport);
 /// For instantiations: those this build has.
 [[nodiscard]] std::vector<Transport> available_transports();
 
-[[nodiscard]] Values random_values(std::size_t count, unsigned seed);
-/// Each column sums to 1.
-[[nodiscard]] Values random_masses(std::size_t count, unsigned seed, std::size_t targets = 1);
 [[nodiscard]] Values transposed(const Values& matrix, std::size_t rows);
 
 /// NAME-0.npy, NAME-1.npy, ...: part k has the rows from cuts[k] to cuts[k + 1]. shape: that of the whole.

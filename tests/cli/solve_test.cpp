@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/random_inputs.hpp"
 #include "cli/run_binary.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/version.hpp"
@@ -30,29 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using Values = std::vector<double>;
 using Names = std::vector<std::string>;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Inputs
-
-Values random_values(std::size_t count, unsigned seed) {
-  std::mt19937_64 engine(seed);
-  std::uniform_real_distribution<double> uniform(0.0, 1.0);
-  Values values(count);
-  for (double& value : values) value = uniform(engine);
-  return values;
-}
-
-Values random_masses(std::size_t count, unsigned seed) {
-  Values masses = random_values(count, seed);
-  for (double& mass : masses) mass += 0.1;
-  const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
-  for (double& mass : masses) mass /= total;
-  return masses;
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Results

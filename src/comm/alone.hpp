@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "comm/communicator.hpp"
+#include "core/stopwatch.hpp"
 
 namespace fedsinkhorn {
 
@@ -13,14 +14,21 @@ class Alone final : public Communicator {
   [[nodiscard]] std::size_t size() const override { return 1; }
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> /*data*/, std::size_t /*to*/,
                                                     Tag /*tag*/) override {
-    throw std::logic_error("Alone: there is nobody to send to");
+    nobody();
   }
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> /*data*/, std::size_t /*from*/,
                                                        Tag /*tag*/) override {
-    throw std::logic_error("Alone: there is nobody to receive from");
+    nobody();
   }
-  void wait(Pending& /*message*/) override {}
+  [[nodiscard]] bool wait_any(std::span<Pending* const> /*messages*/, double /*until*/) override { nobody(); }
+  void miss(const Pending& /*message*/) override { nobody(); }
+  [[nodiscard]] double timeout() const override { return 0; }
+  void look_up() override {}
+  [[nodiscard]] double now() const override { return seconds_now(); }
   void give_up(bool /*bad_input*/, const char* /*text*/) noexcept override {}
+
+ private:
+  [[noreturn]] static void nobody() { throw std::logic_error("Alone: there is nobody to talk to"); }
 };
 
 }  // namespace fedsinkhorn

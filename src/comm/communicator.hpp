@@ -3,14 +3,24 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 
 namespace fedsinkhorn {
 
 /// Messages of one sender and one tag arrive in the order they were sent; those of other tags do not get in their way.
-/// Tags are less than 1024.
-enum class Tag : int { control = 0, collective = 1, slice = 2, first_free = 16 };
+/// Tags are less than kTags.
+enum class Tag : int { control = 0, collective = 1, slice = 2, farewell = 3, news_u = 4, news_v = 5, first_free = 16 };
+inline constexpr int kTags = 1024;
+
+/// News replace what was said before, so the order matters less: on some networks one may overtake another, or come
+/// twice. To send one is done only when the other side has taken it, so that who waits for that before sending many
+/// more does not fill anybody's memory.
+[[nodiscard]] constexpr bool is_news(Tag tag) {
+  const int of_group = static_cast<int>(tag) % kTags;
+  return of_group == static_cast<int>(Tag::news_u) || of_group == static_cast<int>(Tag::news_v);
+}
 
 /// A message under way.
 class Pending {
@@ -43,14 +53,31 @@ class Communicator {
   [[nodiscard]] virtual std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
                                                                Tag tag) = 0;
 
-  /// Returns when the message is done. Throws ClientLost when the time limit passes first, naming the clients that no
-  /// longer answer, and ClientFailed (or InputError, if that was the reason) at once when another client has said that
-  /// it gives up. After that, nothing more can be sent or received.
-  virtual void wait(Pending& message) = 0;
+  /// True as soon as one of the messages is done, false at `until` (see now). Throws ClientFailed (or InputError, or
+  /// ClientLost, if that was the reason) at once when another client has said that it gives up. After that, nothing
+  /// more can be sent or received.
+  [[nodiscard]] virtual bool wait_any(std::span<Pending* const> messages, double until) = 0;
+  /// The time limit has passed without this message: finds out who no longer answers, and throws ClientLost, always.
+  virtual void miss(const Pending& message) = 0;
+  /// Seconds to wait for another client.
+  [[nodiscard]] virtual double timeout() const = 0;
+  /// For a client that computes for long without waiting: what wait_any would throw is thrown here. Cheap.
+  virtual void look_up() = 0;
+
+  /// Seconds on a clock that all clients of this machine, or of this simulation, share.
+  [[nodiscard]] virtual double now() const = 0;
+  /// This client has computed with so many entries of a matrix. Time passes by itself, except in a simulation.
+  virtual void worked(double /*entries*/) {}
 
   /// Tells the others that this client gives up; `text` is what they will throw. Does not throw, does not wait long.
   virtual void give_up(bool bad_input, const char* text) noexcept = 0;
 
+  /// Returns when the message is done. Throws like wait_any and, when the time limit passes first, like miss.
+  void wait(Pending& message) {
+    if (message.done()) return;
+    Pending* const one = &message;
+    if (!wait_any({&one, 1}, now() + timeout())) miss(message);
+  }
   void send(std::span<const std::byte> data, std::size_t to, Tag tag) { wait(*start_send(data, to, tag)); }
   void receive(std::span<std::byte> data, std::size_t from, Tag tag) { wait(*start_receive(data, from, tag)); }
 };

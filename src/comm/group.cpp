@@ -3,20 +3,20 @@
 #include <utility>
 
 #include "comm/collectives.hpp"
+#include "comm/forwarding.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-// Every group has this many tags to itself. With 7 groups all stay far below 32767, the least an MPI must allow.
-constexpr int kTagsOfGroup = 1024;
+// Every group has kTags to itself. With 7 groups all stay far below 32767, the least an MPI must allow.
 constexpr int kMaxNumber = 7;
 
-class Group final : public Communicator {
+class Group final : public ForwardingCommunicator {
  public:
   Group(Communicator& parent, std::vector<std::size_t> members, int number)
-      : parent_(parent), members_(std::move(members)), first_tag_(number * kTagsOfGroup) {
+      : ForwardingCommunicator(parent), members_(std::move(members)), first_tag_(number * kTags) {
     if (number < 1 || number > kMaxNumber) throw std::logic_error("a group's number is from 1 to 7");
-    const auto mine = std::find(members_.begin(), members_.end(), parent_.rank());
+    const auto mine = std::find(members_.begin(), members_.end(), parent.rank());
     if (mine == members_.end()) throw std::logic_error("a client makes only groups it is in");
     rank_ = static_cast<std::size_t>(mine - members_.begin());
   }
@@ -25,18 +25,15 @@ class Group final : public Communicator {
   [[nodiscard]] std::size_t size() const override { return members_.size(); }
 
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
-    return parent_.start_send(data, members_.at(to), shifted(tag));
+    return inner().start_send(data, members_.at(to), shifted(tag));
   }
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
-    return parent_.start_receive(data, members_.at(from), shifted(tag));
+    return inner().start_receive(data, members_.at(from), shifted(tag));
   }
-  void wait(Pending& message) override { parent_.wait(message); }
-  void give_up(bool bad_input, const char* text) noexcept override { parent_.give_up(bad_input, text); }
 
  private:
   [[nodiscard]] Tag shifted(Tag tag) const { return static_cast<Tag>(first_tag_ + static_cast<int>(tag)); }
 
-  Communicator& parent_;
   std::vector<std::size_t> members_;
   int first_tag_;
   std::size_t rank_ = 0;

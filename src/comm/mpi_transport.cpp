@@ -122,10 +122,12 @@ class MpiCommunicator::Message final : public PeerPending {
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
 
-  void start_send(const std::byte* data, int tag) {
+  void start_send(const std::byte* data, Tag tag) {
+    // A synchronous send is done when the other side has a receive for it; MPI keeps no copies meanwhile.
+    const auto send = is_news(tag) ? MPI_Issend : MPI_Isend;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      owner_.require(MPI_Isend(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, static_cast<int>(peer()), tag,
-                               MPI_COMM_WORLD, &requests_[i]),
+      owner_.require(send(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, static_cast<int>(peer()),
+                          static_cast<int>(tag), MPI_COMM_WORLD, &requests_[i]),
                      "MPI_Isend");
     }
   }
@@ -194,7 +196,7 @@ class MpiCommunicator::Message final : public PeerPending {
 std::unique_ptr<Pending> MpiCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Tag tag) {
   if (is_mute_) throw std::runtime_error("messages were abandoned");
   auto message = std::make_unique<Message>(*this, data.size(), to);
-  message->start_send(data.data(), static_cast<int>(tag));
+  message->start_send(data.data(), tag);
   return message;
 }
 
@@ -222,7 +224,7 @@ void MpiCommunicator::idle(std::uint64_t turn, Clock::time_point until) {
 
 void MpiCommunicator::finalize() noexcept {
   try {
-    const Watchdog watchdog(timeout());
+    const Watchdog watchdog(std::chrono::duration_cast<Clock::duration>(Seconds(timeout())));
     stop_listening();
     if (!is_mute_) MPI_Finalize();
   } catch (const std::exception&) {  // no thread for the watchdog: the process ends without saying goodbye

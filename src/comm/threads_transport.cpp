@@ -43,10 +43,16 @@ class Bell {
   std::atomic<std::uint64_t> rings_{0};
 };
 
+/// Set when a letter is taken, for a sender that wants to know.
+using Taken = std::shared_ptr<std::atomic<bool>>;
+
 class Sent final : public PeerPending {
  public:
-  using PeerPending::PeerPending;
-  [[nodiscard]] bool done() override { return true; }
+  Sent(std::size_t to, Taken taken) : PeerPending(to), taken_(std::move(taken)) {}
+  [[nodiscard]] bool done() override { return taken_ == nullptr || taken_->load(std::memory_order_acquire); }
+
+ private:
+  Taken taken_;
 };
 
 class Receipt;
@@ -55,14 +61,17 @@ class Receipt;
 /// if there is none a copy is kept.
 class Mailbox {
  public:
-  void put(std::span<const std::byte> data, Tag tag);
-  void add(Receipt& receipt);
+  /// Returns what tells whether it has been taken, if it is news and has not been.
+  Taken put(std::span<const std::byte> data, Tag tag);
+  /// Returns whether it took a letter whose sender wants to know.
+  bool add(Receipt& receipt);
   void withdraw(Receipt& receipt);
 
  private:
   struct Letter {
     Tag tag;
     std::vector<std::byte> bytes;
+    Taken taken;
   };
   std::mutex mutex_;
   std::deque<Letter> letters_;
@@ -73,9 +82,7 @@ class Mailbox {
 class Receipt final : public PeerPending {
  public:
   Receipt(Mailbox& mailbox, std::span<std::byte> data, std::size_t from, Tag tag)
-      : PeerPending(from), mailbox_(mailbox), data_(data), tag_(tag) {
-    mailbox_.add(*this);
-  }
+      : PeerPending(from), mailbox_(mailbox), data_(data), tag_(tag), took_news_(mailbox_.add(*this)) {}
   ~Receipt() override {
     if (state_.load(std::memory_order_acquire) == State::open) mailbox_.withdraw(*this);
   }
@@ -83,6 +90,8 @@ class Receipt final : public PeerPending {
   Receipt& operator=(const Receipt&) = delete;
 
   [[nodiscard]] Tag tag() const { return tag_; }
+  /// Whether it was filled at once by a letter whose sender wants to know.
+  [[nodiscard]] bool took_news() const { return took_news_; }
   [[nodiscard]] bool done() override {
     const State state = state_.load(std::memory_order_acquire);
     if (state == State::wrong_size) {
@@ -107,29 +116,35 @@ class Receipt final : public PeerPending {
   Tag tag_;
   std::atomic<std::size_t> came_{0};
   std::atomic<State> state_{State::open};
+  bool took_news_;  // last: to find out uses all others
 };
 
-void Mailbox::put(std::span<const std::byte> data, Tag tag) {
+Taken Mailbox::put(std::span<const std::byte> data, Tag tag) {
   const std::lock_guard lock(mutex_);
   const auto first = std::ranges::find(receipts_, tag, &Receipt::tag);
   if (first == receipts_.end()) {
-    letters_.push_back({tag, {data.begin(), data.end()}});
-    return;
+    Taken taken = is_news(tag) ? std::make_shared<std::atomic<bool>>(false) : nullptr;
+    letters_.push_back({tag, {data.begin(), data.end()}, taken});
+    return taken;
   }
   Receipt& receipt = **first;
   receipts_.erase(first);
   receipt.fill(data);  // last: from here on its owner may end it
+  return nullptr;
 }
 
-void Mailbox::add(Receipt& receipt) {
+bool Mailbox::add(Receipt& receipt) {
   const std::lock_guard lock(mutex_);
   const auto first = std::ranges::find(letters_, receipt.tag(), &Letter::tag);
   if (first == letters_.end()) {
     receipts_.push_back(&receipt);
-    return;
+    return false;
   }
   receipt.fill(first->bytes);
+  const Taken taken = std::move(first->taken);
   letters_.erase(first);
+  if (taken) taken->store(true, std::memory_order_release);
+  return taken != nullptr;
 }
 
 void Mailbox::withdraw(Receipt& receipt) {
@@ -162,12 +177,14 @@ class ThreadCommunicator final : public WatchedCommunicator {
   [[nodiscard]] std::size_t size() const override { return office_.clients; }
 
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
-    office_.mailbox(rank_, to).put(data, tag);
+    Taken taken = office_.mailbox(rank_, to).put(data, tag);
     office_.bells[to].ring();
-    return std::make_unique<Sent>(to);
+    return std::make_unique<Sent>(to, std::move(taken));
   }
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
-    return std::make_unique<Receipt>(office_.mailbox(from, rank_), data, from, tag);
+    auto receipt = std::make_unique<Receipt>(office_.mailbox(from, rank_), data, from, tag);
+    if (receipt->took_news()) office_.bells[from].ring();
+    return receipt;
   }
 
  protected:

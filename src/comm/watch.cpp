@@ -102,19 +102,31 @@ void WatchedCommunicator::stop_listening() noexcept {
   outgoing_.clear();
 }
 
-void WatchedCommunicator::wait(Pending& message) {
-  if (message.done()) return;
-  const auto deadline = Clock::now() + timeout_;
+double WatchedCommunicator::now() const { return Seconds(Clock::now().time_since_epoch()).count(); }
+
+bool WatchedCommunicator::wait_any(std::span<Pending* const> messages, double until) {
+  const auto is_done = [](Pending* message) { return message->done(); };
+  // Far enough away for every wait, and within the clock's range.
+  const auto left = std::clamp(until - now(), 0.0, 2 * timeout() + 3600.0 * 24);
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(left));
   for (std::uint64_t turn = 0;; ++turn) {
-    const auto now = Clock::now();
-    if (now >= next_look_) {
-      look_for_notices();
-      next_look_ = now + kBetweenLooks;
-    }
-    if (roll_is_called_ || now >= deadline) call_the_roll(message);
+    if (std::ranges::any_of(messages, is_done)) return true;
+    const auto time = Clock::now();
+    look_now_and_then(time, messages.empty() ? nullptr : messages.front());
+    if (time >= deadline) return false;
     idle(turn, std::min(deadline, next_look_));
-    if (message.done()) return;
   }
+}
+
+void WatchedCommunicator::miss(const Pending& message) { call_the_roll(&message); }
+
+void WatchedCommunicator::look_up() { look_now_and_then(Clock::now(), nullptr); }
+
+void WatchedCommunicator::look_now_and_then(Clock::time_point now, const Pending* waited_for) {
+  if (now < next_look_) return;
+  next_look_ = now + kBetweenLooks;
+  look_for_notices();
+  if (roll_is_called_) call_the_roll(waited_for);
 }
 
 void WatchedCommunicator::give_up(bool bad_input, const char* text) noexcept {
@@ -166,8 +178,8 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
   }
 }
 
-void WatchedCommunicator::call_the_roll(const Pending& message) {
-  const auto limit = fmt::format("{:.3g} s", Seconds(timeout_).count());
+void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
+  const auto limit = fmt::format("{:.3g} s", timeout());
   tell_all(Notice::of(Notice::Kind::who, ""));
   const auto all_heard = [this] { return std::ranges::find(heard_, false) == heard_.end(); };
   if (!look_until(kRollCall, all_heard)) {
@@ -179,7 +191,7 @@ void WatchedCommunicator::call_the_roll(const Pending& message) {
   }
   // Somebody else may know of a client that answers some and not others.
   look_until(rank() == 0 ? kVerdictOfFirst : kVerdict, [] { return false; });
-  const auto* addressed = dynamic_cast<const PeerPending*>(&message);
+  const auto* addressed = dynamic_cast<const PeerPending*>(waited_for);
   const std::string peer = addressed == nullptr ? "" : fmt::format(" with client {}", addressed->peer());
   end_with(fmt::format("an exchange of client {}{} did not come about within {} although all clients answer; a longer "
                        "--timeout may help",

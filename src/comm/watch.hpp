@@ -33,7 +33,11 @@ class WatchedCommunicator : public Communicator {
  public:
   ~WatchedCommunicator() override;
 
-  void wait(Pending& message) final;
+  [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) final;
+  void miss(const Pending& message) final;
+  [[nodiscard]] double timeout() const final { return Seconds(timeout_).count(); }
+  void look_up() final;
+  [[nodiscard]] double now() const final;
   void give_up(bool bad_input, const char* text) noexcept final;
 
  protected:
@@ -50,7 +54,6 @@ class WatchedCommunicator : public Communicator {
   /// since it last returned. turn: how many times it has been called during this wait.
   virtual void idle(std::uint64_t turn, Clock::time_point until) = 0;
 
-  [[nodiscard]] Clock::duration timeout() const { return timeout_; }
   /// Whether this client has given up, or thrown what another sent. Nothing more should be sent or received.
   [[nodiscard]] bool is_over() const { return is_over_; }
 
@@ -60,11 +63,13 @@ class WatchedCommunicator : public Communicator {
   struct Outgoing;
 
   void look_for_notices();
+  /// The same if it has not been done lately. Throws if the roll has been called.
+  void look_now_and_then(Clock::time_point now, const Pending* waited_for);
   /// Looks for notices until the condition holds; false if that takes longer than `limit`.
   template <class Condition>
   bool look_until(Clock::duration limit, const Condition& condition);
   void tell_all(const Notice& notice);
-  [[noreturn]] void call_the_roll(const Pending& message);
+  [[noreturn]] void call_the_roll(const Pending* waited_for);
   [[noreturn]] void end_with(const std::string& line, std::vector<std::size_t> lost);
 
   Clock::duration timeout_;

@@ -1,32 +1,14 @@
-// Time spent, added up over many short stretches.
+// Time that has passed on this machine.
 #pragma once
 
 #include <chrono>
 
 namespace fedsinkhorn {
 
-class Stopwatch {
-  using Clock = std::chrono::steady_clock;
-
- public:
-  /// Runs the watch while it lives.
-  class Scope {
-   public:
-    explicit Scope(Stopwatch& watch) : watch_(watch), start_(Clock::now()) {}
-    ~Scope() { watch_.total_ += Clock::now() - start_; }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    Stopwatch& watch_;
-    Clock::time_point start_;
-  };
-
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(total_).count(); }
-
- private:
-  Clock::duration total_{};
-};
+/// Since some moment that is the same for all processes of this machine.
+[[nodiscard]] inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// Seconds since it was made.
 class Timer {

@@ -199,8 +199,8 @@ struct Solved {
   ClientReport report;
 };
 
-Solved solve_precisely(const CheckedProblem& problem, const Options& options) {
-  Monitor monitor(options);
+Solved solve_precisely(const CheckedProblem& problem, const Options& options, Communicator& clock) {
+  Monitor monitor(options, clock);
   Solved solved;
   std::vector<Evaluation> evaluations;
   for (PreciseOutcome& precise : precise_sinkhorn(problem, monitor)) {
@@ -228,7 +228,7 @@ Solved solve_fast(const CheckedProblem& problem, const Options& options, const T
     topology = entry.make({problem, effective, clients,
                            BlockSettings{{effective.kernel, effective.precision, problem.epsilon, threads}, simd}});
   });
-  Monitor monitor(options);
+  Monitor monitor(options, traffic);
   Solved solved;
   std::vector<Outcome>& outcomes = solved.outcomes;
   std::int64_t absorptions = 0;
@@ -283,7 +283,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const CheckedProblem checked = check_problem(problem, options, layouts, clients, threads);
   require_memory(clients, options, checked, threads);
   Solved solved = options.precision == Precision::digits50
-                      ? solve_precisely(checked, options)
+                      ? solve_precisely(checked, options, traffic)
                       : solve_fast(checked, options, entry, clients, traffic, threads);
   Result& result = solved.result;
   if (options.precision == Precision::digits50) {

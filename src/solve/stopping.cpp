@@ -16,7 +16,7 @@ std::vector<TraceRow> Monitor::take_trace() {
 }
 
 void Monitor::record(std::int64_t iteration, double error_a, double error_b, std::size_t targets_left) {
-  const double seconds = since_start_.seconds();
+  const double seconds = clock_.now() - start_;
   if (iteration > last_row_.iteration) {
     last_row_ = {iteration, seconds, error_a, error_b};
     if (rows_seen_++ % trace_stride_ == 0) trace_.push_back(last_row_);

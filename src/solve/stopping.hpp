@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/stopwatch.hpp"
 #include "core/marginal_error.hpp"
-#include "core/stopwatch.hpp"
 #include "fedsinkhorn/options.hpp"
 
 namespace fedsinkhorn {
@@ -14,7 +14,9 @@ namespace fedsinkhorn {
 /// Counts time, keeps the trace, tells the observer, and knows the limits.
 class Monitor {
  public:
-  explicit Monitor(const Options& options) : options_(options) {}
+  /// Both must outlive it.
+  Monitor(const Options& options, Communicator& clock)
+      : options_(options), clock_(clock), start_(clock.now()), iterating_(clock) {}
 
   /// Whether a check is due at `iteration`, the one before having been `last`.
   [[nodiscard]] bool is_check(std::int64_t last, std::int64_t iteration) const {
@@ -39,7 +41,8 @@ class Monitor {
   void thin_out_trace();
 
   const Options& options_;
-  Timer since_start_;
+  Communicator& clock_;
+  double start_;
   Stopwatch iterating_;
   std::vector<TraceRow> trace_;
   TraceRow last_row_;

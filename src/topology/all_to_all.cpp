@@ -143,7 +143,7 @@ class AllToAll final : public Topology {
   const Norm norm_;
   Collectives everyone_;
   SliceGroup rows_, columns_;
-  Stopwatch compute_;
+  Stopwatch compute_{everyone_.communicator()};
   HeldBlock row_block_;     // K[I,:]
   HeldBlock column_block_;  // K[:,J]
   std::uint64_t exchanges_ = 0;

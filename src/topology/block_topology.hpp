@@ -60,7 +60,7 @@ class BlockTopology final : public Topology {
   Collectives everyone_;
   std::unique_ptr<Communicator> row_communicator_, column_communicator_;
   SliceGroup row_group_, column_group_;
-  Stopwatch compute_;
+  Stopwatch compute_{everyone_.communicator()};
   HeldBlock block_;
   std::uint64_t exchanges_ = 0;
 

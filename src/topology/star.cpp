@@ -259,7 +259,7 @@ class Star final : public Topology {
   const Norm norm_;
   Collectives everyone_;
   Spokes rows_, columns_;
-  Stopwatch compute_;
+  Stopwatch compute_{everyone_.communicator()};
   std::optional<HeldBlock> kernel_;  // all of K, at the server
   std::uint64_t exchanges_ = 0;
   std::vector<double> v_;  // server: targets x all columns

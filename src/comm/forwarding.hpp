@@ -1,0 +1,38 @@
+// What wrappers have in common: all that they do not change.
+#pragma once
+
+#include "comm/communicator.hpp"
+
+namespace fedsinkhorn {
+
+class ForwardingCommunicator : public Communicator {
+ public:
+  /// The inner one must outlive this.
+  explicit ForwardingCommunicator(Communicator& inner) : inner_(inner) {}
+
+  [[nodiscard]] std::size_t rank() const override { return inner_.rank(); }
+  [[nodiscard]] std::size_t size() const override { return inner_.size(); }
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
+    return inner_.start_send(data, to, tag);
+  }
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
+    return inner_.start_receive(data, from, tag);
+  }
+  [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) override {
+    return inner_.wait_any(messages, until);
+  }
+  void miss(const Pending& message) override { inner_.miss(message); }
+  [[nodiscard]] double timeout() const override { return inner_.timeout(); }
+  void look_up() override { inner_.look_up(); }
+  [[nodiscard]] double now() const override { return inner_.now(); }
+  void worked(double entries) override { inner_.worked(entries); }
+  void give_up(bool bad_input, const char* text) noexcept override { inner_.give_up(bad_input, text); }
+
+ protected:
+  [[nodiscard]] Communicator& inner() const { return inner_; }
+
+ private:
+  Communicator& inner_;
+};
+
+}  // namespace fedsinkhorn

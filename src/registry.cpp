@@ -14,6 +14,7 @@ std::span<const TopologyEntry> topologies() {
       TopologyEntry{.name = "star", .layout = star_layout, .make = make_star, .route = Route::through_root},
       TopologyEntry{.name = "grid", .layout = grid_layout, .make = make_grid, .takes_local_steps = false},
       TopologyEntry{.name = "row-reduce", .layout = row_reduce_layout, .make = make_row_reduce},
+      TopologyEntry{.name = "async", .layout = all_to_all_layout, .make = make_asynchronous, .is_asynchronous = true},
   };
   return entries;
 }
@@ -38,6 +39,7 @@ std::span<const OptionalEntry> transports() {
   static constexpr std::array entries = {
       OptionalEntry{"threads", ""},
       OptionalEntry{"mpi", build_info::kMpi ? "" : "built without MPI"},
+      OptionalEntry{"simulated", ""},
   };
   return entries;
 }

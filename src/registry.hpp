@@ -19,6 +19,7 @@ struct TopologyEntry {
   Route route = Route::direct;    ///< who talks to whom
   bool several_clients = true;    ///< else one alone
   bool takes_local_steps = true;  ///< --local-steps above 1
+  bool is_asynchronous = false;   ///< takes --damping and --max-staleness; cannot work in logs
 };
 [[nodiscard]] std::span<const TopologyEntry> topologies();
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace fedsinkhorn {
+
+struct Result;
 
 /// Input that cannot be solved as given: a file, an argument, or data that contradict each other.
 /// The message is one line: "<culprit>: <reason>; <what would be right>".
@@ -23,13 +26,18 @@ class InputError : public std::runtime_error {
 /// Clients that no longer answer within the time limit.
 class ClientLost : public std::runtime_error {
  public:
-  ClientLost(const std::string& line, std::vector<std::size_t> lost)
-      : std::runtime_error(line), lost_(std::move(lost)) {}
+  ClientLost(const std::string& line, std::vector<std::size_t> lost, std::shared_ptr<const Result> so_far = nullptr)
+      : std::runtime_error(line), lost_(std::move(lost)), so_far_(std::move(so_far)) {}
   /// Who is silent; empty if all answer and the exchange still did not come about.
   [[nodiscard]] const std::vector<std::size_t>& lost() const { return lost_; }
 
+  /// Topology async: the potentials as this client knew them, status client_lost. Costs are not known (NaN). Null if
+  /// it happened before there was anything to know, and in other topologies.
+  [[nodiscard]] const std::shared_ptr<const Result>& so_far() const { return so_far_; }
+
  private:
   std::vector<std::size_t> lost_;
+  std::shared_ptr<const Result> so_far_;
 };
 
 /// Another client has given up, for the reason in the text.

@@ -7,5 +7,6 @@
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
 #include "fedsinkhorn/result.hpp"
+#include "fedsinkhorn/scenario.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "fedsinkhorn/version.hpp"

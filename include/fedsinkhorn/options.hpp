@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fedsinkhorn/result.hpp"
+#include "fedsinkhorn/scenario.hpp"
 
 namespace fedsinkhorn {
 
@@ -26,6 +27,10 @@ enum class Stabilization { absorption, log };
 /// check: prove before solving that the allowed pairs can carry the masses. skip: do not (large problems with many
 /// forbidden pairs).
 enum class Feasibility { check, skip };
+
+/// How much of an update is made, eta being the share: arithmetic (1 - eta) old + eta new, geometric
+/// old^(1 - eta) new^eta.
+enum class DampingKind { arithmetic, geometric };
 
 /// 0 x 0: chosen, as square as the number of clients allows.
 struct GridShape {
@@ -62,9 +67,14 @@ struct Options {
   int threads = 0;            ///< of each client; 0: this machine's cores, shared among its clients
   std::string simd = "auto";  ///< instruction set: auto, avx512, avx2, sse4, baseline
 
-  std::size_t clients = 0;          ///< 0: one, or as many as there are problems, or MPI ranks
-  double timeout = 60;              ///< seconds to wait for another client
-  std::int64_t local_steps = 1;     ///< iterations from one exchange to the next
+  std::size_t clients = 0;            ///< 0: one, or as many as there are problems, or MPI ranks
+  std::string transport = "threads";  ///< of clients in one process: threads or simulated
+  Scenario scenario;                  ///< what is simulated
+  double timeout = 60;                ///< seconds to wait for another client
+  std::int64_t local_steps = 1;       ///< iterations from one exchange to the next
+  std::int64_t max_staleness = 16;    ///< topology async: iterations after which a client no longer uses a slice
+  double damping = 1;                 ///< topology async: eta, in (0, 1]; 1 is no damping
+  DampingKind damping_kind = DampingKind::geometric;
   GridShape grid;                   ///< of clients, for the topology of that name
   std::vector<double> row_weights;  ///< shares of the rows (and columns) the clients own; empty: even
   bool keep_local = false;          ///< f is not gathered: every MPI rank's result has its own rows alone

@@ -14,7 +14,8 @@ enum class Norm { l1, l2, linf };
 /// order. Both give the same bits for every number of threads (fused: up to three targets).
 enum class Passes { fused, two };
 
-enum class Status { converged, iteration_limit, diverged, interrupted };
+/// client_lost: a client fell silent and the others ended without it (see ClientLost).
+enum class Status { converged, iteration_limit, diverged, interrupted, client_lost };
 
 /// Norms of P 1 - a and P' 1 - b.
 struct MarginalErrors {
@@ -55,6 +56,18 @@ struct TrafficBytes {
   [[nodiscard]] std::uint64_t total() const { return setup + rounds + rebuilds + results; }
 };
 
+/// How old slices of u or v were when a client first used them: in its own iterations begun since they were published,
+/// 0 if that was during the iteration that used them.
+struct DelayRow {
+  char slice = 'u';
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::vector<std::uint64_t> uses;  ///< by age: 0, 1, 2, ...
+  std::uint64_t superseded = 0;     ///< came, and were replaced before they were used
+
+  [[nodiscard]] bool operator==(const DelayRow&) const = default;
+};
+
 /// What one client held and spent.
 struct ClientReport {
   std::size_t client = 0;
@@ -66,6 +79,7 @@ struct ClientReport {
   double communication_seconds = 0;
   TrafficBytes sent;
   TrafficBytes received;
+  std::int64_t iterations = 0;          ///< it made; they differ between clients only in topology async
   std::uint64_t exchanges = 0;          ///< times it waited for slices of others during the rounds
   std::uint64_t kernel_bytes = 0;       ///< of the blocks of K it holds
   std::uint64_t peak_memory_bytes = 0;  ///< largest resident set of its process; clients of one process share it
@@ -101,6 +115,8 @@ struct Result {
   std::vector<TargetResult> per_target;  ///< always filled, one entry a target
   std::vector<TraceRow> trace;
   std::vector<ClientReport> clients;
+  std::vector<std::size_t> lost_clients;  ///< those that fell silent (status client_lost)
+  std::vector<DelayRow> delays;           ///< topology async: every ordered pair of clients, u and v
 
   /// Marginal errors of f and g on the costs as given, evaluated in float64: differs from `error` only when the
   /// kernel is held in less than float64.
@@ -108,7 +124,8 @@ struct Result {
   /// Roughly the marginal error below which rounding in the chosen precision drowns the rest.
   double error_floor = 0;
 
-  double solve_seconds = 0;              ///< iterations only
+  double solve_seconds = 0;              ///< iterations only; virtual seconds with transport simulated
+  double virtual_seconds = 0;            ///< transport simulated: when the last client had its result; else 0
   double wall_seconds = 0;               ///< reading, checking and building included
   std::int64_t absorptions = 0;          ///< times the kernel was rebuilt around new potentials
   std::size_t targets_solved_alone = 0;  ///< targets too far from the others to share their kernel

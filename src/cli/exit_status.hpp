@@ -16,6 +16,7 @@ inline constexpr int kInterrupted = 130;
   switch (status) {
     case Status::converged: return kConverged;
     case Status::interrupted: return kInterrupted;
+    case Status::client_lost: return kClientLost;
     case Status::iteration_limit:
     case Status::diverged: break;
   }

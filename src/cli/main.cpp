@@ -15,6 +15,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/generate_command.hpp"
 #include "cli/refusal.hpp"
+#include "cli/speaker.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/version.hpp"
@@ -24,20 +25,13 @@ namespace {
 using namespace fedsinkhorn;
 using namespace std::chrono_literals;
 
-/// Several processes say a thing once: the first of those that still answer does.
-bool speaks(const std::vector<std::size_t>& lost = {}) {
-  std::size_t speaker = 0;
-  while (std::find(lost.begin(), lost.end(), speaker) != lost.end()) ++speaker;
-  return rank_given_by_mpi() == speaker;
-}
-
 /// As soon as one process ends, mpirun kills the rest: who does not speak gives the speaker time to. Mostly the wait
 /// ends with the process.
 void let_another_speak(std::chrono::seconds wait) { std::this_thread::sleep_for(wait); }
 
 int refuse(const std::string& message) {
   // If this process is still there after that, the other had nothing to say. It may be starting on a busy machine.
-  if (!speaks()) let_another_speak(5s);
+  if (!speaks_for_all()) let_another_speak(5s);
   fmt::print(stderr, "{}\n", refusal_line(message));
   return kBadInput;
 }
@@ -74,7 +68,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return speaks() ? app.exit(error) : kConverged;  // --help, --version
+    if (error.get_exit_code() == 0) return speaks_for_all() ? app.exit(error) : kConverged;  // --help, --version
     return refuse(std::string(error.what()) + "; see 'fedsinkhorn " + (argc > 1 ? argv[1] : "") + " --help'");
   }
   return status;
@@ -86,8 +80,8 @@ int guarded_run(int argc, char** argv) {
   } catch (const fedsinkhorn::InputError& error) {
     return refuse(error.what());
   } catch (const ClientLost& error) {
-    if (!speaks(error.lost())) let_another_speak(2s);
-    if (speaks(error.lost())) fmt::print(stderr, "{}\n", refusal_line(error.what()));
+    if (!speaks_for_all(error.lost())) let_another_speak(2s);
+    if (speaks_for_all(error.lost())) fmt::print(stderr, "{}\n", refusal_line(error.what()));
     return kClientLost;
   } catch (const ClientFailed&) {
     let_another_speak(2s);  // the one that failed says why

@@ -15,6 +15,7 @@
 #include "cli/refusal.hpp"
 #include "cli/solve_inputs.hpp"
 #include "cli/solve_outputs.hpp"
+#include "cli/speaker.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
 #include "comm/collectives.hpp"
@@ -37,7 +38,11 @@ struct Arguments {
   std::string norm = "l1";
   std::string stabilization = "absorption";
   std::string feasibility = "check";
+  std::string damping_kind = "geometric";
   std::string transport;
+  std::string scenario;
+  std::optional<std::uint64_t> seed;
+  bool asks_for_staleness = false;
   std::optional<std::int64_t> clients;
   std::string grid;
   Options options;
@@ -56,6 +61,17 @@ GridShape grid_named(const std::string& text) {
   throw InputError("--grid", "'" + text + "' is not a shape", "give rows x columns of clients, such as 2x3");
 }
 
+void take_scenario(const Arguments& arguments, Options& options) {
+  if (arguments.transport != "simulated") {
+    const char* flag = !arguments.scenario.empty() ? "--scenario" : arguments.seed ? "--seed" : nullptr;
+    if (flag != nullptr) throw InputError(flag, "is for a simulated network", "add --transport simulated");
+    return;
+  }
+  options.transport = arguments.transport;
+  if (!arguments.scenario.empty()) options.scenario = read_scenario(arguments.scenario);
+  if (arguments.seed) options.scenario.seed = *arguments.seed;
+}
+
 Options take_options(const Arguments& arguments) {
   Options options = arguments.options;
   options.kernel = choice<KernelKind>("--kernel", arguments.kernel);
@@ -64,6 +80,7 @@ Options take_options(const Arguments& arguments) {
   options.norm = choice<Norm>("--norm", arguments.norm);
   options.stabilization = choice<Stabilization>("--stabilization", arguments.stabilization);
   options.feasibility = choice<Feasibility>("--feasibility", arguments.feasibility);
+  options.damping_kind = choice<DampingKind>("--damping-kind", arguments.damping_kind);
   options.keep_local = arguments.output.keep_local;
   if (!arguments.grid.empty()) options.grid = grid_named(arguments.grid);
   constexpr std::int64_t most_clients = 4096;
@@ -72,6 +89,10 @@ Options take_options(const Arguments& arguments) {
                      fmt::format("give 1 to {}", most_clients));
   }
   options.clients = static_cast<std::size_t>(arguments.clients.value_or(0));
+  if (options.topology != "async" && arguments.asks_for_staleness) {
+    throw InputError("--max-staleness", "is for clients that do not wait for each other", "add --topology async");
+  }
+  take_scenario(arguments, options);
   if (!(options.timeout > 0)) {
     throw InputError("--timeout", fmt::format("{} is no time to wait", options.timeout), "give seconds above 0");
   }
@@ -136,7 +157,7 @@ Clients clients_of(const Arguments& arguments) {
     return clients;
   }
   if (under_mpi && ranks_given_by_mpi() > 1) {
-    throw InputError("--transport", fmt::format("threads, but mpirun started {} processes", ranks_given_by_mpi()),
+    throw InputError("--transport", fmt::format("{}, but mpirun started {} processes", transport, ranks_given_by_mpi()),
                      "leave it out, or start one process");
   }
   clients.count = clients.all = std::max<std::size_t>(1, take_options(arguments).clients);
@@ -165,6 +186,18 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
   return solve(problems, options);
 }
 
+/// Results so far, if there are any, by the first client that still answers.
+void write_what_is_left(const Arguments& arguments, const Options& options, const Problem& problem,
+                        const ClientLost& lost) {
+  if (!lost.so_far() || arguments.output.folder.empty() || !speaks_for_all(lost.lost())) return;
+  OutputPlan output = arguments.output;
+  output.plan = false;
+  output.keep_local = false;
+  OutputFolder folder(output.folder, file_names(output, 0, 1, true));
+  write_shared_results(folder, output, options, problem, *lost.so_far());
+  folder.keep();
+}
+
 int solve_files(const Arguments& arguments, Clients& clients) {
   Options options;
   std::vector<std::unique_ptr<Inputs>> inputs;
@@ -190,7 +223,15 @@ int solve_files(const Arguments& arguments, Clients& clients) {
   if (!arguments.quiet) options.on_check = [&](const Progress& now) { progress.update(now); };
   options.interrupt = &StopOnSignal::requested();
   const StopOnSignal stop_on_signal;  // while results are written, too
-  const Result result = solve_with(inputs, options, clients);
+  const Result result = [&] {
+    try {
+      return solve_with(inputs, options, clients);
+    } catch (const ClientLost& lost) {
+      progress.clear();
+      write_what_is_left(arguments, options, inputs.front()->problem, lost);
+      throw;
+    }
+  }();
   progress.clear();
   if (folder && arguments.output.keep_local) {
     clients.agree_on([&] { write_local_rows(*folder, result); });
@@ -218,7 +259,7 @@ void add_solve_command(CLI::App& app, int& status) {
   command->footer(
       "A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n"
       "Exit status: 0 converged, 2 bad input (nothing written), 3 stopped without converging,\n"
-      "4 a client was lost or timed out, 130 interrupted (results so far written).");
+      "4 a client was lost or timed out (async: results so far written), 130 interrupted (results so far written).");
 
   command->add_option("--cost", arguments->files.cost, "Cost matrix, .npy of n x m; +inf forbids a pair")
       ->check(not_empty())
@@ -284,8 +325,8 @@ void add_solve_command(CLI::App& app, int& status) {
   command
       ->add_option(
           "--topology", options.topology,
-          "Who holds what: centralized, all-to-all, star, grid or row-reduce; auto: centralized for one client, "
-          "all-to-all for several")
+          "Who holds what: centralized, all-to-all, star, grid, row-reduce or async; auto: centralized for one "
+          "client, all-to-all for several")
       ->capture_default_str()
       ->group("Clients");
   command
@@ -301,12 +342,34 @@ void add_solve_command(CLI::App& app, int& status) {
   command->add_option("--local-steps", options.local_steps, "Iterations from one exchange to the next")
       ->capture_default_str()
       ->group("Clients");
-  command->add_option("--transport", arguments->transport, "How clients talk: threads or mpi; default mpi under mpirun")
+  command
+      ->add_option("--transport", arguments->transport,
+                   "How clients talk: threads, mpi or simulated; default mpi under mpirun, else threads")
       ->check(not_empty())
       ->group("Clients");
   command->add_option("--timeout", options.timeout, "Seconds to wait for another client")
       ->capture_default_str()
       ->group("Clients");
+
+  command
+      ->add_option("--max-staleness", options.max_staleness,
+                   "Iterations after which a client waits for a newer slice instead of using it")
+      ->capture_default_str()
+      ->each([arguments](const std::string&) { arguments->asks_for_staleness = true; })
+      ->group("Topology async");
+  command->add_option("--damping", options.damping, "Share of an update that is made, in (0, 1]")
+      ->capture_default_str()
+      ->group("Topology async");
+  command
+      ->add_option("--damping-kind", arguments->damping_kind, "Old and new are mixed: " + alternatives<DampingKind>())
+      ->capture_default_str()
+      ->group("Topology async");
+
+  command->add_option("--scenario", arguments->scenario, "The network to simulate, a JSON file (docs/simulation.md)")
+      ->check(not_empty())
+      ->group("Transport simulated");
+  command->add_option("--seed", arguments->seed, "Of the simulated network; default that of the scenario, or 1")
+      ->group("Transport simulated");
 
   command->add_option("--output", arguments->output.folder, "Folder for f.npy, g.npy, trace.csv, summary.json")
       ->check(not_empty())

@@ -46,7 +46,7 @@ void write_plan(const fs::path& path, const Problem& problem, const Result& resu
 std::vector<std::string> file_names(const OutputPlan& output, std::size_t client, std::size_t clients,
                                     bool clients_share_process) {
   std::vector<std::string> names;
-  if (client == 0) names = {"g.npy", "trace.csv", "summary.json", "plan.npy", "f.npy"};
+  if (client == 0) names = {"g.npy", "trace.csv", "summary.json", "plan.npy", "f.npy", "delays.csv"};
   if (!output.keep_local) return names;
   for (std::size_t k = 0; k < clients; ++k) {
     if (k == client || clients_share_process) names.push_back(local_name(k));
@@ -80,11 +80,13 @@ void write_shared_results(const OutputFolder& folder, const OutputPlan& output, 
   // Files of an earlier run that will not be replaced would not belong to these results.
   fs::remove(folder.file("summary.json"));
   if (!output.plan) fs::remove(folder.file("plan.npy"));
+  if (result.delays.empty()) fs::remove(folder.file("delays.csv"));
   if (output.keep_local) fs::remove(folder.file("f.npy"));
   if (!output.keep_local) write_potential(folder.file("f.npy"), result.f, result.targets);
   write_potential(folder.file("g.npy"), result.g, result.targets);
   if (output.plan) write_plan(folder.file("plan.npy"), problem, result, options.threads);
   write_file_atomically(folder.file("trace.csv"), trace_csv(result.trace));
+  if (!result.delays.empty()) write_file_atomically(folder.file("delays.csv"), delays_csv(result.delays));
   write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
 }
 

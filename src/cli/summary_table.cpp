@@ -16,6 +16,7 @@ std::string outcome(const Result& result, const Options& options) {
     case Status::converged: return fmt::format("converged in {} iterations", result.iterations);
     case Status::iteration_limit: return fmt::format("not converged: iteration limit {}", options.max_iterations);
     case Status::diverged: return fmt::format("diverged at iteration {}", result.iterations);
+    case Status::client_lost: return fmt::format("a client was lost at iteration {}", result.iterations);
     case Status::interrupted: break;
   }
   return fmt::format("interrupted at iteration {}", result.iterations);
@@ -59,9 +60,14 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("<P, C>", fmt::format("{:.12g} on average", result.cost.linear / static_cast<double>(result.targets)));
   }
   const double iterations = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
+  const double in_all = result.transport == "simulated" ? result.virtual_seconds : result.wall_seconds;
   line("time", fmt::format("{:.3g} s iterating ({:.3g} ms each), {:.3g} s in all", result.solve_seconds,
-                           1e3 * result.solve_seconds / iterations, result.wall_seconds));
+                           1e3 * result.solve_seconds / iterations, in_all));
   if (result.clients.size() > 1) line("clients", clients_line(result));
+  if (result.transport == "simulated") {
+    line("simulated", fmt::format("{:.6g} virtual seconds, seed {}; times above are virtual, too",
+                                  result.virtual_seconds, options.scenario.seed));
+  }
   line("ran on",
        fmt::format("{} thread{}{}, {}, {} kernel of {}, {}", result.threads, result.threads == 1 ? "" : "s",
                    result.clients.size() > 1 ? " a client" : "", result.simd, name_of(options.kernel),

@@ -64,8 +64,11 @@ class Communicator {
   /// For a client that computes for long without waiting: what wait_any would throw is thrown here. Cheap.
   virtual void look_up() = 0;
 
-  /// Seconds on a clock that all clients of this machine, or of this simulation, share.
+  /// Seconds on a clock that all clients of this machine, or of this simulation, share. In a simulation time passes in
+  /// wait_any and worked() alone: a loop that merely asks done() would never end.
   [[nodiscard]] virtual double now() const = 0;
+  /// Whether all clients have that clock.
+  [[nodiscard]] virtual bool shares_clock() const { return true; }
   /// This client has computed with so many entries of a matrix. Time passes by itself, except in a simulation.
   virtual void worked(double /*entries*/) {}
 

@@ -2,14 +2,16 @@
 
 #include <utility>
 
+#include "comm/watch.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
 /// Receives of news are posted ahead; their bytes count when they come.
-class CountedReceipt final : public Pending {
+class CountedReceipt final : public PeerPending {
  public:
-  CountedReceipt(std::unique_ptr<Pending> inner, std::size_t bytes, std::uint64_t& counter)
-      : inner_(std::move(inner)), bytes_(bytes), counter_(counter) {}
+  CountedReceipt(std::unique_ptr<Pending> inner, std::size_t from, std::size_t bytes, std::uint64_t& counter)
+      : PeerPending(from), inner_(std::move(inner)), bytes_(bytes), counter_(counter) {}
 
   [[nodiscard]] bool done() override {
     if (!inner_->done()) return false;
@@ -37,7 +39,7 @@ std::unique_ptr<Pending> CountingCommunicator::start_receive(std::span<std::byte
   const Stopwatch::Scope scope(waiting_);
   std::uint64_t& counter = traffic_.bytes_received[static_cast<std::size_t>(phase_)];
   auto message = inner().start_receive(data, from, tag);
-  if (is_news(tag)) return std::make_unique<CountedReceipt>(std::move(message), data.size(), counter);
+  if (is_news(tag)) return std::make_unique<CountedReceipt>(std::move(message), from, data.size(), counter);
   counter += data.size();
   return message;
 }

@@ -25,6 +25,7 @@ class ForwardingCommunicator : public Communicator {
   [[nodiscard]] double timeout() const override { return inner_.timeout(); }
   void look_up() override { inner_.look_up(); }
   [[nodiscard]] double now() const override { return inner_.now(); }
+  [[nodiscard]] bool shares_clock() const override { return inner_.shares_clock(); }
   void worked(double entries) override { inner_.worked(entries); }
   void give_up(bool bad_input, const char* text) noexcept override { inner_.give_up(bad_input, text); }
 

@@ -90,6 +90,7 @@ class MpiCommunicator final : public WatchedCommunicator {
 
   [[nodiscard]] std::size_t rank() const override { return rank_; }
   [[nodiscard]] std::size_t size() const override { return size_; }
+  [[nodiscard]] bool shares_clock() const override { return clients_on_this_machine == size_; }
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override;
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override;
 

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "comm/first_cause.hpp"
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
-#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -208,38 +208,11 @@ class ThreadCommunicator final : public WatchedCommunicator {
   std::uint64_t seen_ = 0;
 };
 
-/// Keeps the first exception. What it brings about at other clients comes later: they are told after it is kept.
-class FirstCause {
- public:
-  void keep(const std::exception_ptr& cause) {
-    const std::lock_guard lock(mutex_);
-    if (!cause_) cause_ = cause;
-  }
-  void rethrow() const {
-    if (cause_) std::rethrow_exception(cause_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr cause_;
-};
-
 template <class Body>
 void run_one(Office& office, std::size_t rank, Seconds timeout, FirstCause& first, const Body& body) {
   try {
     ThreadCommunicator communicator(office, rank, timeout);
-    try {
-      body(communicator);
-    } catch (const InputError& error) {
-      first.keep(std::current_exception());
-      communicator.give_up(true, error.what());
-    } catch (const std::exception& error) {
-      first.keep(std::current_exception());
-      communicator.give_up(false, error.what());
-    } catch (...) {
-      first.keep(std::current_exception());
-      communicator.give_up(false, "an unknown failure");
-    }
+    run_and_tell(communicator, first, body);
   } catch (...) {  // no memory for the communicator: the others will find out by their time limit
     first.keep(std::current_exception());
   }

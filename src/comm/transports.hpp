@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "comm/communicator.hpp"
+#include "fedsinkhorn/scenario.hpp"
 
 namespace fedsinkhorn {
 
@@ -16,6 +17,18 @@ using Seconds = std::chrono::duration<double>;
 /// all have ended. If a client throws, the others are told, end too, and what the first of them threw is thrown again
 /// (the cause, not what it brought about at the others).
 void run_on_threads(std::size_t clients, Seconds timeout, const std::function<void(Communicator&)>& body);
+
+/// The same on a simulated network: one client runs at a time, and only virtual time passes, so that every run of a
+/// scenario is the same. What the clients share outside of their messages needs no locks.
+///   Time          passes in wait_any and worked() alone (in worked() others run). A loop that merely asks done() would
+///                 never end. The clock starts at 0; the time limit is on it, too.
+///   Lost clients  What they throw when the run is over, to leave their threads, does not count: if all others end
+///                 without an exception, this does. Their bodies go on from worked() then, up to the next use of the
+///                 communicator, so they should leave no result on the way.
+///   Waiting       without a limit for what cannot come any more, because all wait: std::logic_error at all clients.
+/// The scenario has passed check_scenario().
+void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenario,
+                   const std::function<void(Communicator&)>& body);
 
 /// Whether this process was started by mpirun (or another MPI launcher), found without initialising MPI.
 [[nodiscard]] bool started_by_mpi();

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "comm/lost_lines.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
@@ -29,16 +30,6 @@ constexpr auto kSending = 1s;
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
-}
-
-// "client 2 has", "clients 2 and 5 have", "clients 0, 2 and 5 have".
-std::string clients_have(const std::vector<std::size_t>& ranks) {
-  std::string text = ranks.size() == 1 ? "client " : "clients ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
-    text += std::to_string(ranks[i]);
-  }
-  return text + (ranks.size() == 1 ? " has" : " have");
 }
 
 }  // namespace
@@ -179,7 +170,6 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
 }
 
 void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
-  const auto limit = fmt::format("{:.3g} s", timeout());
   tell_all(Notice::of(Notice::Kind::who, ""));
   const auto all_heard = [this] { return std::ranges::find(heard_, false) == heard_.end(); };
   if (!look_until(kRollCall, all_heard)) {
@@ -187,16 +177,13 @@ void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
     for (std::size_t k = 0; k < size(); ++k) {
       if (!heard_[k]) silent.push_back(k);
     }
-    end_with(fmt::format("{} not answered for {}", clients_have(silent), limit), silent);
+    end_with(line_of_silence(silent, timeout()), silent);
   }
   // Somebody else may know of a client that answers some and not others.
   look_until(rank() == 0 ? kVerdictOfFirst : kVerdict, [] { return false; });
   const auto* addressed = dynamic_cast<const PeerPending*>(waited_for);
   const std::string peer = addressed == nullptr ? "" : fmt::format(" with client {}", addressed->peer());
-  end_with(fmt::format("an exchange of client {}{} did not come about within {} although all clients answer; a longer "
-                       "--timeout may help",
-                       rank(), peer, limit),
-           {});
+  end_with(line_of_no_exchange(rank(), peer, timeout()), {});
 }
 
 void WatchedCommunicator::end_with(const std::string& line, std::vector<std::size_t> lost) {

@@ -53,7 +53,13 @@ template <>
 struct Names<Status> {
   static constexpr std::array kList = {
       std::pair{Status::converged, "converged"}, std::pair{Status::iteration_limit, "iteration_limit"},
-      std::pair{Status::diverged, "diverged"}, std::pair{Status::interrupted, "interrupted"}};
+      std::pair{Status::diverged, "diverged"}, std::pair{Status::interrupted, "interrupted"},
+      std::pair{Status::client_lost, "client_lost"}};
+};
+template <>
+struct Names<DampingKind> {
+  static constexpr std::array kList = {std::pair{DampingKind::arithmetic, "arithmetic"},
+                                       std::pair{DampingKind::geometric, "geometric"}};
 };
 
 template <class Choice>

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "core/names.hpp"
 #include "fedsinkhorn/version.hpp"
@@ -24,11 +28,77 @@ Json by_phase(const TrafficBytes& bytes) {
   return {{"setup", bytes.setup}, {"rounds", bytes.rounds}, {"rebuilds", bytes.rebuilds}, {"results", bytes.results}};
 }
 
+/// Of ages, each as often as it occurred.
+struct AgeStatistics {
+  std::uint64_t uses = 0;
+  std::size_t least = 0;
+  std::size_t most = 0;
+  double mean = 0;
+  double deviation = 0;  // root of the mean squared distance from the mean
+};
+
+AgeStatistics statistics(std::span<const std::uint64_t> uses) {
+  AgeStatistics result;
+  double sum = 0;
+  for (std::size_t age = 0; age < uses.size(); ++age) {
+    if (uses[age] == 0) continue;
+    if (result.uses == 0) result.least = age;
+    result.most = age;
+    result.uses += uses[age];
+    sum += static_cast<double>(age) * static_cast<double>(uses[age]);
+  }
+  if (result.uses == 0) return result;
+  const auto count = static_cast<double>(result.uses);
+  result.mean = sum / count;
+  double squares = 0;
+  for (std::size_t age = 0; age < uses.size(); ++age) {
+    const double distance = static_cast<double>(age) - result.mean;
+    squares += distance * distance * static_cast<double>(uses[age]);
+  }
+  result.deviation = std::sqrt(squares / count);
+  return result;
+}
+
+Json delay_json(const AgeStatistics& ages, std::span<const std::uint64_t> uses, std::uint64_t superseded) {
+  Json histogram = Json::object();
+  for (std::size_t age = 0; age < uses.size(); ++age) {
+    if (uses[age] > 0) histogram[std::to_string(age)] = uses[age];
+  }
+  return {{"uses", ages.uses}, {"superseded", superseded}, {"min", ages.least},     {"max", ages.most},
+          {"mean", ages.mean}, {"std", ages.deviation},    {"histogram", histogram}};
+}
+
+// All pairs together, then each; of very many clients the pairs are left to delays.csv.
+Json delays_json(std::span<const DelayRow> delays, std::size_t clients) {
+  constexpr std::size_t kMostClients = 16;
+  Json json;
+  for (const char slice : {'u', 'v'}) {
+    std::vector<std::uint64_t> uses;
+    std::uint64_t superseded = 0;
+    for (const DelayRow& row : delays) {
+      if (row.slice != slice) continue;
+      uses.resize(std::max(uses.size(), row.uses.size()));
+      for (std::size_t age = 0; age < row.uses.size(); ++age) uses[age] += row.uses[age];
+      superseded += row.superseded;
+    }
+    json[std::string(1, slice)] = delay_json(statistics(uses), uses, superseded);
+  }
+  if (clients > kMostClients) return json;
+  json["pairs"] = Json::array();
+  for (const DelayRow& row : delays) {
+    Json pair = {{"slice", std::string(1, row.slice)}, {"from", row.from}, {"to", row.to}};
+    pair.update(delay_json(statistics(row.uses), row.uses, row.superseded));
+    json["pairs"].push_back(pair);
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string summary_json(const Result& result, const Options& options, double epsilon) {
   Json json;
   json["status"] = name_of(result.status);
+  if (result.status == Status::client_lost) json["lost_clients"] = result.lost_clients;
   json["iterations"] = result.iterations;
   json["exchanges"] = result.exchanges;
   json["error"] = errors(result.norm, result.error);
@@ -44,6 +114,11 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["topology"] = result.topology;
   json["transport"] = result.transport;
   json["local_steps"] = options.local_steps;
+  if (result.topology == "async") {
+    json["max_staleness"] = options.max_staleness;
+    json["damping"] = options.damping;
+    json["damping_kind"] = name_of(options.damping_kind);
+  }
   json["method"] = options.method;
   json["passes"] = name_of(result.passes);
   json["kernel"] = name_of(options.kernel);
@@ -65,6 +140,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
                                {"bytes_received", client.received.total()},
                                {"sent", by_phase(client.sent)},
                                {"received", by_phase(client.received)},
+                               {"iterations", client.iterations},
                                {"exchanges", client.exchanges},
                                {"kernel_bytes", client.kernel_bytes},
                                {"peak_memory_bytes", client.peak_memory_bytes}});
@@ -79,10 +155,31 @@ std::string summary_json(const Result& result, const Options& options, double ep
                                     {"cost", costs(target.cost)}});
     }
   }
+  if (!result.delays.empty()) json["delays"] = delays_json(result.delays, result.clients.size());
+  if (result.transport == "simulated") {
+    json["seed"] = options.scenario.seed;
+    json["virtual_seconds"] = result.virtual_seconds;
+  }
   json["solve_seconds"] = result.solve_seconds;
   json["wall_seconds"] = result.wall_seconds;
   json["version"] = version();
   return json.dump(2) + "\n";
+}
+
+std::string delays_csv(std::span<const DelayRow> delays) {
+  std::string text = "slice,from,to,uses,superseded,min,max,mean,std,histogram\n";
+  for (const DelayRow& row : delays) {
+    const AgeStatistics ages = statistics(row.uses);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},", row.slice, row.from, row.to, ages.uses, row.superseded,
+                        ages.least, ages.most, ages.mean, ages.deviation);
+    bool is_first = true;
+    for (std::size_t age = 0; age < row.uses.size(); ++age) {
+      if (row.uses[age] == 0) continue;
+      text += fmt::format("{}{}:{}", std::exchange(is_first, false) ? "" : " ", age, row.uses[age]);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string trace_csv(std::span<const TraceRow> trace) {

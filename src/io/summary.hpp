@@ -1,4 +1,4 @@
-// summary.json and trace.csv.
+// summary.json, trace.csv and delays.csv.
 #pragma once
 
 #include <filesystem>
@@ -15,5 +15,9 @@ namespace fedsinkhorn {
 
 /// The text of trace.csv, with a header line.
 [[nodiscard]] std::string trace_csv(std::span<const TraceRow> trace);
+
+/// The text of delays.csv: a line for every ordered pair of clients and kind of slice. The histogram is age:uses, for
+/// the ages there were.
+[[nodiscard]] std::string delays_csv(std::span<const DelayRow> delays);
 
 }  // namespace fedsinkhorn

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "synthetic/random.hpp"
+#include "core/random.hpp"
 
 namespace fedsinkhorn {
 namespace {

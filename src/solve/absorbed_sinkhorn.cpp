@@ -8,34 +8,12 @@
 
 #include "core/parallel.hpp"
 #include "solve/agreement.hpp"
+#include "topology/scalings.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Extremes {
-  double least = kInfinity;
-  double greatest = 0;
-  bool positive_and_finite = true;
-};
-
-// Of the entries whose mass is positive.
-Extremes extremes(std::span<const double> values, const double* mass) {
-  Extremes result;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double x = mass[i] > 0 ? values[i] : 1.0;
-    result.least = std::min(result.least, x);
-    result.greatest = std::max(result.greatest, x);
-    result.positive_and_finite &= x > 0 && x < kInfinity;
-  }
-  return result;
-}
-
-// v = b / r, and 0 where b is 0 whatever r is.
-void divide(const double* masses, std::span<const double> products, std::span<double> scalings) {
-  for (std::size_t j = 0; j < scalings.size(); ++j) scalings[j] = masses[j] > 0 ? masses[j] / products[j] : 0.0;
-}
 
 /// While it lives, messages count as being for building kernels and measuring, not for rounds.
 class Rebuilding {
@@ -179,12 +157,12 @@ void AbsorbedSinkhorn::first_round() {
 
 void AbsorbedSinkhorn::round() {
   const Stopwatch::Scope timed(monitor_.iterating());
-  local_steps();
+  const bool ran_ahead = run_ahead();
   ++iteration_;
   topology_.rows(active(), q_.data(), u_next_.data());
   topology_.columns(active(), u_next_.data(), r_.data());
 
-  const bool check = monitor_.is_check(checked_, iteration_);
+  const bool check = ran_ahead || monitor_.is_check(checked_, iteration_);
   checked_ = iteration_;
   std::vector<Note> notes(active());
   // A few operations on each scaling: threads pay off for very many only.
@@ -218,35 +196,41 @@ void AbsorbedSinkhorn::round() {
   if (stretched && active() > 0) absorb_all();
 }
 
-// Iterations between exchanges, on what is known of the others.
-void AbsorbedSinkhorn::local_steps() {
+// Iterations between rounds, on what is known of the others. True if there were any.
+bool AbsorbedSinkhorn::run_ahead() {
   const Options& options = monitor_.options();
-  const std::int64_t steps = std::min(options.local_steps, options.max_iterations - iteration_) - 1;
-  if (steps <= 0) return;
-  std::vector<double> masses(active() * m_);
-  for (std::size_t k = 0; k < active(); ++k) std::copy_n(b(k), m_, masses.data() + k * m_);
-  for (std::int64_t step = 0; step < steps; ++step) {
-    ++iteration_;
-    topology_.local_step(active(), masses.data(), u_.data(), v_.data());
-  }
+  std::vector<const double*> masses;
+  for (std::size_t k = 0; k < active(); ++k) masses.push_back(b(k));
+  Stretch stretch;
+  stretch.targets = active();
+  stretch.b = masses;
+  stretch.u = u_.data();
+  stretch.v = v_.data();
+  stretch.local_steps = options.local_steps;
+  stretch.iteration = iteration_;
+  stretch.last = options.max_iterations - 1;
+  stretch.safe_scaling = safe_scaling_;
+  claims_.begin_stretch(iteration_);
+  stretch.observe = [&](std::int64_t iteration, double error_a, double error_b) {
+    const double error = worse(error_a, error_b);
+    if (std::isfinite(error) && monitor_.is_check(std::exchange(checked_, iteration), iteration)) {
+      record(iteration, {error_a, error_b});
+    }
+    return monitor_.interrupted() || claims_.wants_round(iteration, error, options.tolerance);
+  };
+  const std::int64_t made = topology_.run_ahead(stretch);
+  iteration_ += made;
+  return made > 0;
 }
 
 Note AbsorbedSinkhorn::judge(std::size_t slot, bool with_errors) const {
   const double* q = q_.data() + slot * n_;
   const double* r = r_.data() + slot * m_;
-  const Extremes row = extremes({q, n_}, problem_.a.data());
-  const Extremes column = extremes({r, m_}, b(slot));
-  bool usable = row.positive_and_finite && column.positive_and_finite;
-  const bool stretched =
-      std::max(row.greatest, column.greatest) > safe_scaling_ || std::min(row.least, column.least) < 1 / safe_scaling_;
-  // A jump of q can take u = a / q out of the range of a double although q itself is within it.
-  if (usable && stretched) {
-    usable = extremes({u_next_.data() + slot * n_, n_}, problem_.a.data()).positive_and_finite &&
-             extremes({v_next_.data() + slot * m_, m_}, b(slot)).positive_and_finite;
-  }
+  const Judgement row = judge_scalings({q, n_}, {u_next_.data() + slot * n_, n_}, problem_.a.data(), safe_scaling_);
+  const Judgement column = judge_scalings({r, m_}, {v_next_.data() + slot * m_, m_}, b(slot), safe_scaling_);
   Note note;
-  if (stretched) note.set(Note::kStretched);
-  if (!usable) note.set(Note::kUnusable);
+  if (row.stretched || column.stretched) note.set(Note::kStretched);
+  if (!row.usable || !column.usable) note.set(Note::kUnusable);
   if (with_errors) {
     const Norm norm = monitor_.options().norm;
     note.error_a = error_part(norm, u_.data() + slot * n_, q, problem_.a.data(), n_);
@@ -414,8 +398,14 @@ void AbsorbedSinkhorn::record_and_finish(std::span<const Note> notes) {
     worst_a = worse(worst_a, error_of(norm, note.error_a));
     worst_b = worse(worst_b, errors_b.back());
   }
-  monitor_.record(iteration_, worst_a, worst_b, active() + apart_.size());
+  record(iteration_, {worst_a, worst_b});
+  claims_.end_round(iteration_, worst_b);
   finish_converged(errors_b);
+}
+
+void AbsorbedSinkhorn::record(std::int64_t iteration, MarginalErrors errors) {
+  last_errors_ = errors;
+  monitor_.record(iteration, errors.a, errors.b, active() + apart_.size());
 }
 
 // errors_b: of (u, old v), rows exact. In the L1 norm the update of v cannot make the row error larger than that; in
@@ -476,13 +466,33 @@ void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<M
   }
 }
 
+std::vector<Outcome> AbsorbedSinkhorn::so_far() {
+  std::vector<Outcome> outcomes = std::move(finished_);
+  for (std::size_t slot = 0; slot < active(); ++slot) {
+    outcomes.push_back(outcome(slot, Status::client_lost, last_errors_));
+    outcomes.back().iterations = std::max(iteration_, checked_);
+  }
+  for (Outcome& left : apart_) {
+    outcomes.push_back(std::move(left));
+    outcomes.back().status = Status::client_lost;
+  }
+  std::sort(outcomes.begin(), outcomes.end(), [](const Outcome& x, const Outcome& y) { return x.target < y.target; });
+  return outcomes;
+}
+
 Outcome AbsorbedSinkhorn::outcome(std::size_t slot, Status status, MarginalErrors error) const {
-  return {ids_[slot],
-          status,
-          iteration_,
-          join(phi_, {u_.data() + slot * n_, n_}, problem_.epsilon),
-          join(psi_, {v_.data() + slot * m_, m_}, problem_.epsilon),
-          error};
+  Outcome result{ids_[slot],
+                 status,
+                 iteration_,
+                 join(phi_, {u_.data() + slot * n_, n_}, problem_.epsilon),
+                 join(psi_, {v_.data() + slot * m_, m_}, problem_.epsilon),
+                 error,
+                 std::nullopt};
+  if (const auto known = topology_.known(slot)) {
+    result.whole =
+        WholePotentials{join(known->phi, known->u, problem_.epsilon), join(known->psi, known->v, problem_.epsilon)};
+  }
+  return result;
 }
 
 // Later slots move down by one in every array that lives on.

@@ -21,6 +21,7 @@
 
 #include "comm/counting.hpp"
 #include "problem/checked_problem.hpp"
+#include "solve/claims.hpp"
 #include "solve/outcome.hpp"
 #include "solve/stopping.hpp"
 #include "topology/topology.hpp"
@@ -37,6 +38,9 @@ class AbsorbedSinkhorn {
   /// All targets to the end: converged, limit reached, diverged or interrupted.
   [[nodiscard]] std::vector<Outcome> run();
 
+  /// When run has thrown ClientLost: every target as this client knew it, if it knew anything.
+  [[nodiscard]] std::vector<Outcome> so_far();
+
   [[nodiscard]] std::int64_t absorptions() const { return absorptions_; }
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
 
@@ -49,13 +53,14 @@ class AbsorbedSinkhorn {
   void first_round();
   void round();
   void log_round(std::span<const double> f_old, std::span<const double> g_old, bool check);
-  void local_steps();
+  [[nodiscard]] bool run_ahead();
   [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
   void absorb_all();
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);
 
   void record_and_finish(std::span<const Note> notes);
+  void record(std::int64_t iteration, MarginalErrors errors);
   void finish_converged(const std::vector<double>& errors_b);
   void finish_all(Status status);
   void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
@@ -87,6 +92,9 @@ class AbsorbedSinkhorn {
   std::int64_t checked_ = 0;  // iteration of the last round that could be a check
   bool stop_ = false;         // asked for at some client
   bool runaway_ = false;      // see rebuild()
+
+  Claims claims_;
+  MarginalErrors last_errors_;  // as recorded last
 
   std::vector<Outcome> finished_;
   std::vector<Outcome> apart_;  // targets that left the common range, to be solved alone

@@ -18,11 +18,12 @@
 #include "registry.hpp"
 #include "solve/absorbed_sinkhorn.hpp"
 #include "solve/agreement.hpp"
-#include "solve/evaluate.hpp"
+#include "solve/check_options.hpp"
 #include "solve/gather_result.hpp"
 #include "solve/high_precision.hpp"
 #include "solve/log_sinkhorn.hpp"
 #include "solve/memory_needs.hpp"
+#include "solve/summarize.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -35,106 +36,6 @@ int threads_to_use(const Options& options, const ClientPlace& place) {
   const int share = place.shares_process ? processors_allowed() / clients
                                          : std::min(processors_allowed(), processors_online() / clients);
   return std::max(1, share);
-}
-
-std::string resolved_topology(const Options& options, std::size_t clients) {
-  if (options.topology != "auto") return options.topology;
-  return clients == 1 ? "centralized" : "all-to-all";
-}
-
-void check_clients(const Options& options, std::size_t clients) {
-  if (options.clients != 0 && options.clients != clients) {
-    throw InputError("--clients", fmt::format("{} were asked for", options.clients),
-                     fmt::format("there are {}", clients));
-  }
-  const TopologyEntry& topology = find_entry(topologies(), resolved_topology(options, clients), "--topology");
-  if (clients > 1 && !topology.several_clients) {
-    throw InputError("--topology", fmt::format("'{}' is for one client, and there are {}", topology.name, clients),
-                     "use all-to-all, star, grid or row-reduce");
-  }
-  if (options.precision == Precision::digits50 && clients > 1) {
-    throw InputError("--precision", "50 digits are for one client", "use float64, or one client");
-  }
-  if (options.local_steps < 1) throw InputError("--local-steps", "must be at least 1");
-  if (options.local_steps > 1 && !topology.takes_local_steps) {
-    throw InputError("--local-steps", fmt::format("a {} has no rows of its own to take steps with", topology.name),
-                     "use all-to-all, star or row-reduce");
-  }
-  if (options.local_steps > 1 && options.stabilization == Stabilization::log) {
-    throw InputError("--local-steps", "is not for the iteration in logs", "use --stabilization absorption");
-  }
-  if (!options.row_weights.empty()) {
-    if (options.row_weights.size() != clients) {
-      throw InputError("--rows", fmt::format("has {} weights", options.row_weights.size()),
-                       fmt::format("there are {} clients", clients));
-    }
-    double sum = 0;
-    for (const double weight : options.row_weights) {
-      if (!(weight >= 0) || std::isinf(weight)) {
-        throw InputError("--rows", fmt::format("{} is not a weight", weight), "give numbers of 0 or more");
-      }
-      sum += weight;
-    }
-    if (!(sum > 0) || std::isinf(sum)) throw InputError("--rows", "the weights have no usable sum");
-  }
-  if (topology.name == "grid") {
-    (void)grid_shape(clients, options.grid);
-  } else if (options.grid.rows != 0) {
-    throw InputError("--grid", fmt::format("the topology is {}", topology.name), "add --topology grid");
-  }
-}
-
-void check_options(const Options& options, std::size_t clients) {
-  if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) {
-    throw InputError("--tolerance", fmt::format("{} is not a tolerance", options.tolerance),
-                     "give 0 (run the whole budget) or a positive number");
-  }
-  if (options.max_iterations < 1) throw InputError("--max-iterations", "must be at least 1");
-  if (options.check_every < 1) throw InputError("--check-every", "must be at least 1");
-  if (options.threads < 0 || options.threads > 4096) {
-    throw InputError("--threads", fmt::format("{} is out of range", options.threads),
-                     "give 1 to 4096, or 0 for all cores");
-  }
-  (void)cpu::simd(options.simd);
-  find_entry(methods(), options.method, "--method");
-  find_available(backends(), options.backend, "--backend", "use cpu or auto");
-  check_clients(options, clients);
-}
-
-/// What must be the same on every client, a flag a line.
-std::string common_options(const Problem& problem, const Options& options, std::size_t clients) {
-  std::string weights;
-  for (const double weight : options.row_weights) weights += fmt::format("{},", weight);
-  return fmt::format(
-      "--epsilon {}\n--tolerance {}\n--norm {}\n--max-iterations {}\n--check-every {}\n--method {}\n--topology {}\n"
-      "--passes {}\n--kernel {}\n--precision {}\n--stabilization {}\n--feasibility {}\n--local-steps {}\n"
-      "--grid {}x{}\n--rows {}\n--keep-local {}\n",
-      problem.epsilon, options.tolerance, name_of(options.norm), options.max_iterations, options.check_every,
-      options.method, resolved_topology(options, clients), name_of(options.passes), name_of(options.kernel),
-      name_of(options.precision), name_of(options.stabilization), name_of(options.feasibility), options.local_steps,
-      options.grid.rows, options.grid.columns, weights, options.keep_local);
-}
-
-/// Ranks started with different options would wait for each other for ever, or solve different problems.
-void require_common_options(const Collectives& clients, const std::string& own) {
-  const std::vector<std::string> all = clients.allgather_text(own);
-  agree(clients, [&] {
-    const std::string& first = all.front();
-    if (own == first) return;
-    std::size_t begin = 0;
-    std::size_t line_end = 0;
-    for (std::size_t k = 0; k < own.size() && k < first.size() && own[k] == first[k]; ++k) {
-      if (own[k] == '\n') begin = k + 1;
-    }
-    const auto line = [&](const std::string& text) {
-      line_end = text.find('\n', begin);
-      return text.substr(begin, line_end - begin);
-    };
-    const std::string mine = line(own);
-    const std::size_t blank = mine.find(' ');
-    throw InputError(mine.substr(0, blank), fmt::format("is {} on client {}", mine.substr(blank + 1), clients.rank()),
-                     fmt::format("client 0 has {}", line(first).substr(blank + 1)));
-  });
 }
 
 /// Unit roundoff of the arithmetic times what it acts on.
@@ -155,41 +56,6 @@ double floor_of(const Collectives& clients, const CheckedProblem& problem, Preci
   }
   const double largest = greatest_of_all(clients, largest_f) + greatest_of_all(clients, largest_g);
   return std::numeric_limits<double>::epsilon() / 2 * problem.mass * (4 + largest / problem.epsilon);
-}
-
-/// The worst over the targets: what a user must know before anything else.
-Status overall(std::span<const TargetResult> targets) {
-  for (const Status status : {Status::interrupted, Status::diverged, Status::iteration_limit}) {
-    if (std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.status == status; })) return status;
-  }
-  return Status::converged;
-}
-
-/// All but the potentials.
-Result summarize(const CheckedProblem& problem, const Options& options, std::span<const Outcome> outcomes,
-                 std::span<const Evaluation> evaluations) {
-  Result result;
-  result.rows = problem.rows.given;
-  result.columns = problem.columns.given;
-  result.targets = problem.targets;
-  result.mass_rescaled = problem.mass_rescaled;
-  result.norm = options.norm;
-  for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    const Outcome& outcome = outcomes[k];
-    const Evaluation& evaluation = evaluations[k];
-    result.per_target.push_back({outcome.status, outcome.iterations, outcome.error, evaluation.cost});
-    result.iterations = std::max(result.iterations, outcome.iterations);
-    result.error.a = worse(result.error.a, outcome.error.a);
-    result.error.b = worse(result.error.b, outcome.error.b);
-    result.exact_error.a = worse(result.exact_error.a, evaluation.error.a);
-    result.exact_error.b = worse(result.exact_error.b, evaluation.error.b);
-    result.cost.linear += evaluation.cost.linear;
-    result.cost.entropy += evaluation.cost.entropy;
-    result.cost.objective += evaluation.cost.objective;
-    result.cost.dual += evaluation.cost.dual;
-  }
-  result.status = overall(result.per_target);
-  return result;
 }
 
 /// What a solve hands over before results are gathered.
@@ -213,12 +79,14 @@ Solved solve_precisely(const CheckedProblem& problem, const Options& options, Co
   solved.result.simd = "none";
   solved.result.threads = 1;
   solved.report.compute_seconds = solved.result.solve_seconds;
+  solved.report.iterations = solved.result.iterations;
   solved.report.kernel_bytes = whole_bytes(precise_bytes(problem.n(), problem.m()));
   return solved;
 }
 
-Solved solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
-                  const Collectives& clients, CountingCommunicator& traffic, int threads) {
+/// If a client is lost on the way, `solved` has what is known.
+void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
+                const Collectives& clients, CountingCommunicator& traffic, int threads, Solved& solved) {
   const cpu::Simd& simd = cpu::simd(options.simd);
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
@@ -229,7 +97,6 @@ Solved solve_fast(const CheckedProblem& problem, const Options& options, const T
                            BlockSettings{{effective.kernel, effective.precision, problem.epsilon, threads}, simd}});
   });
   Monitor monitor(options, traffic);
-  Solved solved;
   std::vector<Outcome>& outcomes = solved.outcomes;
   std::int64_t absorptions = 0;
   std::size_t alone = 0;
@@ -238,7 +105,18 @@ Solved solve_fast(const CheckedProblem& problem, const Options& options, const T
     outcomes = log_sinkhorn(problem, *topology, monitor);
   } else {
     AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, safe_scaling(options.precision), threads);
-    outcomes = sinkhorn.run();
+    try {
+      outcomes = sinkhorn.run();
+    } catch (const ClientLost&) {
+      outcomes = sinkhorn.so_far();
+      solved.result.trace = monitor.take_trace();
+      solved.result.solve_seconds = monitor.iterating().seconds();
+      solved.result.absorptions = sinkhorn.absorptions();
+      solved.report.compute_seconds = topology->compute_seconds();
+      solved.report.exchanges = topology->exchanges();
+      solved.result.delays = delays_seen(clients.rank(), topology->delays());
+      throw;
+    }
     absorptions = sinkhorn.absorptions();
     alone = sinkhorn.targets_solved_alone();
   }
@@ -256,7 +134,8 @@ Solved solve_fast(const CheckedProblem& problem, const Options& options, const T
   solved.report.compute_seconds = topology->compute_seconds();
   solved.report.exchanges = topology->exchanges();
   solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
-  return solved;
+  solved.report.iterations = result.iterations - topology->iterations_left_out();
+  if (entry.is_asynchronous) gather_delays(clients, *topology->delays(), result);
 }
 
 }  // namespace
@@ -271,7 +150,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
     const Collectives everyone(traffic, Route::through_root);
     agree(everyone, [&] { check_options(options, communicator.size()); });
-    require_common_options(everyone, common_options(problem, options, communicator.size()));
+    require_common_options(everyone, problem, options);
   }
   options.topology = resolved_topology(options, communicator.size());
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
@@ -282,21 +161,43 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
 
   const CheckedProblem checked = check_problem(problem, options, layouts, clients, threads);
   require_memory(clients, options, checked, threads);
-  Solved solved = options.precision == Precision::digits50
-                      ? solve_precisely(checked, options, traffic)
-                      : solve_fast(checked, options, entry, clients, traffic, threads);
+  Solved solved;
   Result& result = solved.result;
-  if (options.precision == Precision::digits50) {
-    result.error_floor = floor_of(clients, checked, options.precision, solved.outcomes);
+  const auto describe = [&] {
+    result.backend = "cpu";
+    result.topology = options.topology;
+    result.transport = place.transport;
+    result.this_client = clients.rank();
+    if (place.clock_is_virtual) result.virtual_seconds = communicator.now();
+    result.wall_seconds = wall.seconds();
+  };
+  try {
+    if (options.precision == Precision::digits50) {
+      solved = solve_precisely(checked, options, traffic);
+      result.error_floor = floor_of(clients, checked, options.precision, solved.outcomes);
+    } else {
+      solve_fast(checked, options, entry, clients, traffic, threads, solved);
+    }
+    gather_potentials(clients, checked, options.keep_local && !place.shares_process, solved.outcomes, result);
+    gather_reports(clients, checked, traffic, solved.report, result);
+    clients.barrier();  // who has left does not answer any more and would be taken for lost
+  } catch (const ClientLost& lost) {
+    std::optional<Result> alone = summarize_alone(checked, options, solved.outcomes);
+    if (!alone) throw;
+    alone->trace = std::move(result.trace);
+    alone->delays = std::move(result.delays);
+    alone->solve_seconds = result.solve_seconds;
+    alone->absorptions = result.absorptions;
+    alone->clients = {complete_report(checked, traffic, solved.report)};
+    alone->clients.front().iterations = alone->iterations;
+    alone->lost_clients = lost.lost();
+    alone->threads = threads;
+    alone->simd = cpu::simd(options.simd).name;
+    result = std::move(*alone);
+    describe();
+    throw ClientLost(lost.what(), lost.lost(), std::make_shared<const Result>(std::move(result)));
   }
-  gather_potentials(clients, checked, options.keep_local && !place.shares_process, solved.outcomes, result);
-  gather_reports(clients, checked, traffic, solved.report, result);
-  clients.barrier();  // who has left does not answer any more and would be taken for lost
-  result.backend = "cpu";
-  result.topology = options.topology;
-  result.transport = place.transport;
-  result.this_client = clients.rank();
-  result.wall_seconds = wall.seconds();
+  describe();
   return std::move(result);
 }
 
@@ -318,6 +219,7 @@ std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
   for (std::size_t k = 0; k < clients; ++k) {
     const Layout layout = entry.layout(k, clients, options);
     ClientShape own = shape;
+    own.clients = clients;
     own.rows = chunk_range(shape.rows, clients, k).size();
     own.columns = chunk_range(shape.columns, clients, k).size();
     own.block_rows = shape.rows * layout.row_slices.size() / clients;

@@ -82,22 +82,100 @@ void gather_potentials(const Collectives& clients, const CheckedProblem& problem
   result.g_rest = std::move(g.rests);
 }
 
-void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
-                    const ClientReport& own, Result& result) {
-  ClientReport report = own;
-  report.client = clients.rank();
+void spread_known_potentials(const CheckedProblem& problem, std::span<const Outcome> outcomes, Result& result) {
+  constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+  const auto spread = [&](const Side& side, Potential WholePotentials::*which, std::vector<double>& values,
+                          std::vector<double>& rests) {
+    values.assign(side.given * outcomes.size(), minus_infinity);
+    rests.assign(side.given * outcomes.size(), 0.0);
+    std::vector<double> packed;
+    for (const Outcome& outcome : outcomes) {
+      const Potential& potential = (*outcome.whole).*which;
+      packed.insert(packed.end(), potential.value.begin(), potential.value.end());
+      packed.insert(packed.end(), potential.rest.begin(), potential.rest.end());
+    }
+    unpack(packed.data(), side, {0, side.size()}, outcomes, 0, values, rests);
+  };
+  spread(problem.rows, &WholePotentials::f, result.f, result.f_rest);
+  spread(problem.columns, &WholePotentials::g, result.g, result.g_rest);
+}
+
+std::vector<DelayRow> delays_seen(std::size_t client, const DelayTable* table) {
+  std::vector<DelayRow> rows;
+  if (table == nullptr) return rows;
+  for (const SliceKind kind : {SliceKind::u, SliceKind::v}) {
+    for (std::size_t from = 0; from < table->clients(); ++from) {
+      if (from == client) continue;
+      const DelayTable::Entry& entry = table->of(kind, from);
+      rows.push_back({kind == SliceKind::u ? 'u' : 'v', from, client, entry.uses, entry.superseded});
+    }
+  }
+  return rows;
+}
+
+void gather_delays(const Collectives& clients, const DelayTable& own, Result& result) {
+  const std::vector<DelayRow> seen = delays_seen(clients.rank(), &own);
+  std::vector<double> numbers;
+  for (const DelayRow& row : seen) {
+    numbers.push_back(static_cast<double>(row.superseded));
+    numbers.push_back(static_cast<double>(row.uses.size()));
+    for (const std::uint64_t count : row.uses) numbers.push_back(static_cast<double>(count));
+  }
+  const bool root = clients.rank() == kRoot;
+  const double length = static_cast<double>(numbers.size());
+  std::vector<double> lengths(root ? clients.size() : 0);
+  clients.gather({&length, 1}, std::vector<std::size_t>(clients.size(), 1), lengths, kRoot);
+  std::vector<std::size_t> counts(clients.size(), numbers.size());
+  std::size_t total = 0;
+  for (std::size_t k = 0; k < lengths.size(); ++k) {
+    counts[k] = static_cast<std::size_t>(lengths[k]);
+    total += counts[k];
+  }
+  std::vector<double> all(total);
+  clients.gather(numbers, counts, all, kRoot);
+  if (!root) {
+    result.delays = seen;
+    return;
+  }
+  const double* at = all.data();
+  for (std::size_t to = 0; to < clients.size(); ++to) {
+    for (const char slice : {'u', 'v'}) {
+      for (std::size_t from = 0; from < clients.size(); ++from) {
+        if (from == to) continue;
+        DelayRow row{slice, from, to, {}, static_cast<std::uint64_t>(at[0])};
+        const auto ages = static_cast<std::size_t>(at[1]);
+        at += 2;
+        for (std::size_t age = 0; age < ages; ++age) row.uses.push_back(static_cast<std::uint64_t>(*at++));
+        result.delays.push_back(std::move(row));
+      }
+    }
+  }
+}
+
+ClientReport complete_report(const CheckedProblem& problem, const CountingCommunicator& traffic, ClientReport report) {
   const auto bytes = [](const std::array<std::uint64_t, kPhases>& by_phase) {
     return TrafficBytes{by_phase[0], by_phase[1], by_phase[2], by_phase[3]};
   };
+  report.client = problem.client;
+  report.first_row = problem.rows.given_slices[problem.client].first;
+  report.last_row = problem.rows.given_slices[problem.client].last;
+  report.first_column = problem.columns.given_slices[problem.client].first;
+  report.last_column = problem.columns.given_slices[problem.client].last;
   report.sent = bytes(traffic.traffic().bytes_sent);
   report.received = bytes(traffic.traffic().bytes_received);
   report.communication_seconds = traffic.seconds();
   report.peak_memory_bytes = peak_memory();
+  return report;
+}
 
+void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
+                    const ClientReport& own, Result& result) {
+  const ClientReport report = complete_report(problem, traffic, own);
   // As numbers: below 2^53, so that nothing is lost.
   const auto number = [](std::uint64_t x) { return static_cast<double>(x); };
-  std::vector<double> numbers = {report.compute_seconds, report.communication_seconds, number(report.exchanges),
-                                 number(report.kernel_bytes), number(report.peak_memory_bytes)};
+  std::vector<double> numbers = {report.compute_seconds,           report.communication_seconds,
+                                 number(report.exchanges),         number(report.kernel_bytes),
+                                 number(report.peak_memory_bytes), static_cast<double>(report.iterations)};
   for (const TrafficBytes* by_phase : {&report.sent, &report.received}) {
     for (const std::uint64_t x : {by_phase->setup, by_phase->rounds, by_phase->rebuilds, by_phase->results}) {
       numbers.push_back(number(x));
@@ -122,8 +200,9 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
     one.exchanges = whole(2);
     one.kernel_bytes = whole(3);
     one.peak_memory_bytes = whole(4);
-    one.sent = {whole(5), whole(6), whole(7), whole(8)};
-    one.received = {whole(9), whole(10), whole(11), whole(12)};
+    one.iterations = static_cast<std::int64_t>(at[5]);
+    one.sent = {whole(6), whole(7), whole(8), whole(9)};
+    one.received = {whole(10), whole(11), whole(12), whole(13)};
     result.kernel_bytes += one.kernel_bytes;
     result.exchanges = std::max(result.exchanges, one.exchanges);
     result.clients.push_back(one);

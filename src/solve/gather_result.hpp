@@ -6,6 +6,7 @@
 #include "comm/counting.hpp"
 #include "problem/checked_problem.hpp"
 #include "solve/outcome.hpp"
+#include "topology/delays.hpp"
 
 namespace fedsinkhorn {
 
@@ -14,8 +15,19 @@ namespace fedsinkhorn {
 void gather_potentials(const Collectives& clients, const CheckedProblem& problem, bool keep_f,
                        std::span<const Outcome> outcomes, Result& result);
 
-/// All clients' reports at client 0, its own elsewhere. `own` has what only the solve knows.
+/// What this client held and spent. `own` has what only the solve knows.
+[[nodiscard]] ClientReport complete_report(const CheckedProblem& problem, const CountingCommunicator& traffic,
+                                           ClientReport own);
+/// All clients' reports at client 0, its own elsewhere.
 void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
                     const ClientReport& own, Result& result);
+
+/// Potentials as this client knows them by itself, in the same order. Every outcome has Outcome::whole.
+void spread_known_potentials(const CheckedProblem& problem, std::span<const Outcome> outcomes, Result& result);
+
+/// What a client has seen of the others' slices; nothing if it kept no table.
+[[nodiscard]] std::vector<DelayRow> delays_seen(std::size_t client, const DelayTable* table);
+/// All clients' rows at client 0, its own elsewhere.
+void gather_delays(const Collectives& clients, const DelayTable& own, Result& result);
 
 }  // namespace fedsinkhorn

@@ -13,6 +13,7 @@
 #include "fedsinkhorn/error.hpp"
 #include "kernel/kernel.hpp"
 #include "solve/high_precision.hpp"
+#include "topology/news.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -30,6 +31,7 @@ KernelSpec kernel_spec(const Options& options, int threads) { return {options.ke
 
 ClientShape shape_of(const CheckedProblem& problem) {
   ClientShape shape;
+  shape.clients = problem.clients;
   shape.rows = problem.n();
   shape.columns = problem.m();
   shape.block_rows = problem.block_rows().size();
@@ -62,6 +64,10 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   const auto stride = static_cast<double>(cpu::padded<double>(shape.block_columns));
   double bytes = targets * own * sizeof(double) * 14;              // scalings, products, potentials, results
   if (known > own) bytes += targets * known * sizeof(double) * 3;  // what is known of the others', and on the wire
+  if (options.topology == "async") {
+    // Of every client's slices kWindow messages in each direction, and what is known of all.
+    bytes += targets * (known + own * static_cast<double>(shape.clients)) * sizeof(double) * (kWindow + 1);
+  }
   bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 3 * sizeof(double);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
   bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);

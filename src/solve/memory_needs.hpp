@@ -10,6 +10,7 @@ namespace fedsinkhorn {
 
 /// What one client has to do with, in numbers.
 struct ClientShape {
+  std::size_t clients = 1;
   std::size_t rows = 0;     ///< own
   std::size_t columns = 0;  ///< own
   std::size_t block_rows = 0;

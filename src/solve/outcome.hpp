@@ -3,11 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "fedsinkhorn/result.hpp"
 #include "solve/potentials.hpp"
 
 namespace fedsinkhorn {
+
+/// Of all rows and columns, as far as this client has heard of those of others.
+struct WholePotentials {
+  Potential f;
+  Potential g;
+};
 
 struct Outcome {
   std::size_t target = 0;
@@ -16,6 +23,7 @@ struct Outcome {
   Potential f;           ///< active rows
   Potential g;           ///< active columns
   MarginalErrors error;  ///< at the precision of the iteration
+  std::optional<WholePotentials> whole;
 };
 
 }  // namespace fedsinkhorn

@@ -8,6 +8,7 @@
 #include "comm/alone.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "registry.hpp"
 #include "solve/client_solve.hpp"
 #include "solve/mpi_session.hpp"
 
@@ -23,18 +24,30 @@ Seconds checked_timeout(double seconds) {
 
 /// problem_of(client): what each client has.
 template <class ProblemOf>
-Result solve_on_threads(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
+Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
   const Seconds timeout = checked_timeout(options.timeout);
-  const ClientPlace place{"threads", clients, true};
-  if (clients == 1) {
-    Alone alone;
-    return solve_as_client(problem_of(0), options, alone, place);
+  find_entry(transports(), options.transport, "--transport");
+  const bool simulated = options.transport == "simulated";
+  if (!simulated && options.transport != "threads") {
+    throw InputError("--transport", "'" + options.transport + "' is not for clients of one process",
+                     "use threads or simulated, or start the program with mpirun");
   }
+  // Of simulated clients one computes at a time.
+  const ClientPlace place{simulated ? "simulated" : "threads", simulated ? 1 : clients, true, simulated};
   Result result;
-  run_on_threads(clients, timeout, [&](Communicator& communicator) {
+  const auto body = [&](Communicator& communicator) {
     Result own = solve_as_client(problem_of(communicator.rank()), options, communicator, place);
     if (communicator.rank() == 0) result = std::move(own);
-  });
+  };
+  if (simulated) {
+    check_scenario(options.scenario, clients);
+    run_simulated(clients, timeout, options.scenario, body);
+  } else if (clients == 1) {
+    Alone alone;
+    body(alone);
+  } else {
+    run_on_threads(clients, timeout, body);
+  }
   return result;
 }
 
@@ -46,13 +59,13 @@ Result solve(const Problem& problem, const Options& options) {
     throw InputError("--clients", fmt::format("{} are too many for one process", options.clients),
                      fmt::format("at most {}", most));
   }
-  return solve_on_threads(std::max<std::size_t>(1, options.clients), options,
+  return solve_in_process(std::max<std::size_t>(1, options.clients), options,
                           [&](std::size_t) -> const Problem& { return problem; });
 }
 
 Result solve(std::span<const Problem> clients, const Options& options) {
   if (clients.empty()) throw InputError("solve", "no client has a problem");
-  return solve_on_threads(clients.size(), options, [&](std::size_t k) -> const Problem& { return clients[k]; });
+  return solve_in_process(clients.size(), options, [&](std::size_t k) -> const Problem& { return clients[k]; });
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

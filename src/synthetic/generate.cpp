@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "synthetic/random.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -101,7 +101,7 @@ void BlockTopology::sum_columns(std::size_t targets, double* r) {
 }
 
 // Own u from v as known here, own v from the own summand of K' u and what the others last added.
-void BlockTopology::local_step(std::size_t targets, const double* b, double* u, double* v) {
+void BlockTopology::local_step(std::size_t targets, Masses b, double* u, double* v) {
   if (row_group_.members() > 1) throw std::logic_error("local steps need whole rows of the kernel");
   const std::size_t n = block_.rows();
   const std::size_t m = block_.columns();
@@ -114,12 +114,12 @@ void BlockTopology::local_step(std::size_t targets, const double* b, double* u, 
   std::vector<double> v_next(own.size());
   for (std::size_t k = 0; k < targets; ++k) {
     for (std::size_t j = 0; j < own.size(); ++j) {
-      const double share = b[k * own.size() + j];
+      const double share = b[k][j];
       const double r = r_others_[k * own.size() + j] + r_part_[k * m + own.first + j];
       v_next[j] = share > 0 ? share / r : 0.0;
     }
     const std::span<const double> u_new{u_next.data() + k * n, n};
-    if (!all_usable(u_new, problem_.a) || !all_usable(v_next, {b + k * own.size(), own.size()})) continue;
+    if (!all_usable(u_new, problem_.a) || !all_usable(v_next, {b[k], own.size()})) continue;
     std::copy(u_new.begin(), u_new.end(), u + k * n);
     std::copy(v_next.begin(), v_next.end(), v + k * own.size());
     std::copy(v_next.begin(), v_next.end(), v_.begin() + static_cast<std::ptrdiff_t>(k * m + own.first));

@@ -37,7 +37,7 @@ class BlockTopology final : public Topology {
   void share(std::size_t targets, const double* v, std::span<Note> notes) override;
   void rows(std::size_t targets, double* q, double* u) override;
   void columns(std::size_t targets, const double* u, double* r) override;
-  void local_step(std::size_t targets, const double* b, double* u, double* v) override;
+  void local_step(std::size_t targets, Masses b, double* u, double* v) override;
   void remove(std::size_t slot) override;
   void row_products(std::size_t targets, const double* v, double* q) override;
   void column_products(std::size_t targets, const double* u, double* r) override;

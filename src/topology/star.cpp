@@ -145,7 +145,7 @@ class Star final : public Topology {
   }
 
   // Only the server has a kernel to take steps with; what the others would compute is what they have.
-  void local_step(std::size_t targets, const double* b, double* u, double* v) override {
+  void local_step(std::size_t targets, Masses b, double* u, double* v) override {
     if (!is_server() || u_.size() != targets * rows_.whole_size()) return;
     const std::size_t n = problem_.n();
     const std::size_t m = problem_.m();
@@ -165,8 +165,8 @@ class Star final : public Topology {
     kernel_->apply_transposed(targets, all_u.data(), r.data());
     for (std::size_t k = 0; k < targets; ++k) {
       for (std::size_t j = 0; j < m; ++j) {
-        const double next = b[k * m + j] / r[k * columns_.whole_size() + j];
-        if (!(b[k * m + j] > 0 && next > 0 && std::isfinite(next))) continue;
+        const double next = b[k][j] / r[k * columns_.whole_size() + j];
+        if (!(b[k][j] > 0 && next > 0 && std::isfinite(next))) continue;
         v[k * m + j] = next;
         v_[k * columns_.whole_size() + j] = next;
       }

@@ -16,6 +16,9 @@ namespace fedsinkhorn {
 [[nodiscard]] Layout all_to_all_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Topology> make_all_to_all(const TopologyContext& context);
 
+/// The paper's Algorithm 3: as all-to-all, but between rounds nobody waits for anybody, within limits.
+[[nodiscard]] std::unique_ptr<Topology> make_asynchronous(const TopologyContext& context);
+
 /// The paper's Algorithm 2: client 0 serves, holds K and owns a slice like everybody; the others hold slices alone and
 /// talk to it alone. Bits as centralized with two passes.
 [[nodiscard]] Layout star_layout(std::size_t client, std::size_t clients, const Options& options);

@@ -1,8 +1,11 @@
 // Who holds which part of the kernel, and how a round is done.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,9 +15,34 @@
 
 namespace fedsinkhorn {
 
+class DelayTable;
+
+/// Of each target, those of the own columns.
+using Masses = std::span<const double* const>;
+
+/// Iterations between two rounds, which clients make without waiting for each other.
+struct Stretch {
+  std::size_t targets = 1;
+  Masses b;
+  double* u = nullptr;  ///< own slices, which are updated
+  double* v = nullptr;
+  std::int64_t local_steps = 1;  ///< from one exchange to the next
+  std::int64_t iteration = 0;    ///< made so far
+  std::int64_t last = 0;         ///< a round must follow that one
+  double safe_scaling = 1e100;   ///< beyond that a round is needed
+  /// Called after each iteration with what this client takes for the errors of all; returns whether it wants a round.
+  std::function<bool(std::int64_t iteration, double error_a, double error_b)> observe;
+};
+
+/// Potentials of all rows and columns of one target, as far as one client has heard.
+struct KnownPotentials {
+  std::vector<double> phi, psi;  ///< what is absorbed
+  std::vector<double> u, v;
+};
+
 /// The iteration as one client's loop sees it. The client owns some rows I and some columns J; all vectors here are its
 /// slices: a_I, u_I, q_I, phi_I, and b_J, v_J, r_J, psi_J. Vectors of several targets lie one target after the other.
-/// All verbs but remove and local_step are collective: every client calls the same ones in the same order.
+/// All verbs but remove, local_step and known are collective: every client calls the same ones in the same order.
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -34,9 +62,16 @@ class Topology {
   virtual void rows(std::size_t targets, double* q, double* u) = 0;
   /// Second half: r = (K' u)_J. Follows rows().
   virtual void columns(std::size_t targets, const double* u, double* r) = 0;
-  /// Both halves without asking anybody: own u and v are updated, those of others taken as last heard. b: targets x J.
+  /// Both halves without asking anybody: own u and v are updated, those of others taken as last heard.
   /// An update that gives zero, infinity or NaN is not made.
-  virtual void local_step(std::size_t targets, const double* b, double* u, double* v) = 0;
+  virtual void local_step(std::size_t targets, Masses b, double* u, double* v) = 0;
+  /// Iterations up to the next round: local steps, or what a topology has to offer. Returns how many; all clients the
+  /// same number, though each may have made fewer.
+  [[nodiscard]] virtual std::int64_t run_ahead(const Stretch& stretch) {
+    const std::int64_t steps = std::min(stretch.local_steps - 1, stretch.last - stretch.iteration);
+    for (std::int64_t step = 0; step < steps; ++step) local_step(stretch.targets, stretch.b, stretch.u, stretch.v);
+    return std::max<std::int64_t>(0, steps);
+  }
   /// The target in that slot is finished; those after it move down.
   virtual void remove(std::size_t slot) = 0;
 
@@ -58,6 +93,13 @@ class Topology {
   [[nodiscard]] virtual double compute_seconds() const = 0;
   /// Times slices of others were waited for during rounds.
   [[nodiscard]] virtual std::uint64_t exchanges() const = 0;
+
+  /// What this client would say if it had to end now without the others. Nothing where it does not know their slices.
+  [[nodiscard]] virtual std::optional<KnownPotentials> known(std::size_t /*slot*/) const { return std::nullopt; }
+  /// How old slices were when this client used them, where that can vary.
+  [[nodiscard]] virtual const DelayTable* delays() const { return nullptr; }
+  /// Iterations of others during which this client made none.
+  [[nodiscard]] virtual std::int64_t iterations_left_out() const { return 0; }
 };
 
 }  // namespace fedsinkhorn

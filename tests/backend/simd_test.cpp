@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "synthetic/random.hpp"
 
 namespace fedsinkhorn::cpu {
 namespace {

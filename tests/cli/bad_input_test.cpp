@@ -275,6 +275,85 @@ std::vector<BadInput> bad_flags() {
   };
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// Asynchronous clients and simulated networks
+
+std::string solve_async(const std::string& rest) { return solve_cost("--clients 2 --topology async " + rest); }
+std::string solve_simulated(const std::string& rest) {
+  return solve_cost("--clients 2 --topology async --transport simulated " + rest);
+}
+
+std::vector<BadInput> bad_asynchrony() {
+  const auto async = [](const std::string& name, const std::string& flag, const std::string& value) {
+    return BadInput{name, solve_async(flag + " " + value), {flag}};
+  };
+  return {
+      async("DampingZero", "--damping", "0"),
+      async("DampingAboveOne", "--damping", "1.5"),
+      async("DampingNan", "--damping", "nan"),
+      async("DampingNegative", "--damping", "-1"),
+      async("DampingWord", "--damping", "some"),
+      async("MaxStalenessZero", "--max-staleness", "0"),
+      async("MaxStalenessNegative", "--max-staleness", "-1"),
+      async("MaxStalenessTooLarge", "--max-staleness", "5000"),
+      async("MaxStalenessFraction", "--max-staleness", "1.5"),
+      async("LocalStepsZero", "--local-steps", "0"),
+      async("StabilizationLog", "--stabilization", "log"),
+      async("FiftyDigits", "--precision", "50"),
+      async("AGrid", "--grid", "1x2"),
+      {"UnknownDampingKind", solve_async("--damping-kind foo"), {"--damping-kind", "foo", "arithmetic", "geometric"}},
+      {"UnknownTopology",
+       solve_cost("--clients 2 --topology asynk"),
+       {"--topology", "asynk", "centralized", "all-to-all", "star", "grid", "row-reduce", "async"}},
+      // Flags that would do nothing.
+      {"DampingOfOneClient", solve_cost("--damping 0.5"), {"--damping", "async"}},
+      {"DampingOfClientsThatWait",
+       solve_cost("--damping 0.5 --clients 2 --topology star"),
+       {"--damping", "star", "async"}},
+      {"MaxStalenessOfOneClient", solve_cost("--max-staleness 4"), {"--max-staleness", "async"}},
+      {"MaxStalenessOfClientsThatWait", solve_cost("--max-staleness 4 --clients 2"), {"--max-staleness", "async"}},
+  };
+}
+
+std::vector<BadInput> bad_simulations() {
+  const auto scenario = [](const std::string& name, const std::string& json, const std::vector<std::string>& mentions) {
+    return BadInput{name, solve_simulated("--scenario bad.json"), mentions,
+                    [json](const fs::path& folder) { write_bytes(folder / "bad.json", json); }};
+  };
+  const std::string file = "bad.json";
+  return {
+      {"ScenarioOfThreads", solve_async("--scenario C.npy"), {"--scenario", "--transport simulated"}},
+      {"SeedOfThreads", solve_async("--seed 3"), {"--seed", "--transport simulated"}},
+      {"SeedWord", solve_simulated("--seed lucky"), {"--seed"}},
+      {"ScenarioEmpty", solve_simulated("--scenario ''"), {"--scenario"}},
+      {"ScenarioMissing", solve_simulated("--scenario bad.json"), {file}},
+      {"ScenarioIsAFolder",
+       solve_simulated("--scenario bad.json"),
+       {file},
+       [](const fs::path& folder) { fs::create_directory(folder / "bad.json"); }},
+      {"ScenarioIsAnArray", solve_simulated("--scenario C.npy"), {"C.npy", "JSON"}},
+      scenario("NoText", "", {file, "JSON"}),
+      scenario("NotJson", "latency = 3", {file, "JSON", "line 1"}),
+      scenario("EndsEarly", "{\"seed\": 1,\n \"latency\"", {file, "JSON", "line 2"}),
+      scenario("NotAnObject", "[]", {file}),
+      scenario("UnknownKey", R"({"latencies": 3})", {file, "latencies", "latency"}),
+      scenario("UnknownKeyOfAClient", R"({"clients": [{"client": 0, "lost": 3}]})", {file, "clients[0]", "lost_at"}),
+      scenario("KeyTwice", R"({"seed": 1, "seed": 2})", {file, "seed"}),
+      scenario("SeedNegative", R"({"seed": -1})", {file, "seed", "-1"}),
+      scenario("LatencyANumber", R"({"latency": 1e-3})", {file, "latency"}),
+      scenario("LatencyNegative", R"({"latency": {"law": "constant", "value": -1}})", {file, "latency", "-1"}),
+      scenario("LatencyOfAnUnknownLaw", R"({"latency": {"law": "gaussian"}})", {file, "gaussian", "log-normal"}),
+      scenario("LatencyBeyondNumbers", R"({"latency": {"law": "constant", "value": 1e999}})", {file}),
+      scenario("BandwidthZero", R"({"bandwidth": {"law": "constant", "value": 0}})", {file, "bandwidth"}),
+      scenario("SlowerZero", R"({"clients": [{"client": 1, "slower": 0}]})", {file, "slower"}),
+      scenario("LostBeforeTheStart", R"({"clients": [{"client": 1, "lost_at": -1}]})", {file, "lost_at"}),
+      scenario("ClientTwice", R"({"clients": [{"client": 1}, {"client": 1}]})", {file, "client 1"}),
+      // How many clients there are is not known to the reader of the file: the flag is named instead.
+      scenario("ClientThatDoesNotExist", R"({"clients": [{"client": 2}]})", {"--scenario", "clients[0]", "2 clients"}),
+      scenario("LinkToNobody", R"({"links": [{"from": 0, "to": 9}]})", {"--scenario", "links[0]", "9", "2 clients"}),
+  };
+}
+
 std::vector<BadInput> bad_generations() {
   return {
       {"NoOutput", "generate --rows 10", {"--output"}},
@@ -380,6 +459,8 @@ std::string name_of_case(const ::testing::TestParamInfo<BadInput>& info) { retur
 INSTANTIATE_TEST_SUITE_P(File, BadInputTest, ::testing::ValuesIn(unreadable_files()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Values, BadInputTest, ::testing::ValuesIn(bad_values()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Flags, BadInputTest, ::testing::ValuesIn(bad_flags()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Async, BadInputTest, ::testing::ValuesIn(bad_asynchrony()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Simulated, BadInputTest, ::testing::ValuesIn(bad_simulations()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Generate, BadInputTest, ::testing::ValuesIn(bad_generations()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(TooLarge, BadInputTest, ::testing::ValuesIn(too_large()), name_of_case);
 
@@ -394,6 +475,10 @@ TEST_F(BadInputFolderTest, TheGoodFilesAreSolved) {
   for (const char* input : {"--cost C.npy", "--points X.npy Y.npy", "--points X.npy Y.npy --metric cosine"}) {
     const std::string command =
         std::string("solve ") + input + " --a a.npy --b b.npy --epsilon 1 --quiet --output new/results";
+    const RunResult result = run_binary(words_of(command), {.folder = folder_.path()});
+    EXPECT_EQ(result.status, 0) << command << '\n' << result;
+  }
+  for (const std::string& command : {solve_async("--quiet"), solve_simulated("--quiet")}) {
     const RunResult result = run_binary(words_of(command), {.folder = folder_.path()});
     EXPECT_EQ(result.status, 0) << command << '\n' << result;
   }

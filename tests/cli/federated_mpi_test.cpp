@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <limits>
 #include <string>
@@ -59,6 +60,19 @@ TEST_F(Mpirun, ClientsThatContradictTheRanks) {
 TEST_F(Mpirun, ThreadsWhereThereAreRanks) {
   const auto before = snapshot(folder());
   expect_refused(run_parts({{2, solve("--cost C.npy --transport threads")}}), {"--transport", "threads", "2"}, before);
+}
+
+TEST_F(Mpirun, ASimulationWhereThereAreRanks) {
+  const auto before = snapshot(folder());
+  expect_refused(run_parts({{2, solve("--cost C.npy --transport simulated")}}), {"--transport", "simulated", "2"},
+                 before);
+}
+
+TEST_F(Mpirun, RanksWithDifferentStaleness) {
+  const auto before = snapshot(folder());
+  const std::string async = "--cost C.npy --topology async ";
+  const RunResult result = run_parts({{1, solve(async)}, {1, solve(async + "--max-staleness 3")}});
+  expect_refused(result, {"--max-staleness", "client 1", "3"}, before);
 }
 
 TEST_F(Mpirun, RanksWithDifferentOptions) {
@@ -123,6 +137,33 @@ TEST_F(Mpirun, ClientZeroSaysHowItWent) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Ranks that do not wait for each other
+
+TEST_F(Mpirun, AsyncRanksComeToThePlanOfThoseThatWait) {
+  const std::string tight = "solve --cost C.npy --a a.npy --epsilon 0.1 --tolerance 1e-11 --plan --quiet --output ";
+  ASSERT_EQ(run(tight + "waiting --clients 2 --threads 1 --topology all-to-all").status, 0);
+  for (const std::size_t ranks : {2, 4}) {
+    SCOPED_TRACE(ranks);
+    const RunResult result = run_on(Transport::mpi, ranks, tight + "r --topology async");
+    ASSERT_EQ(result.status, 0) << result;
+    EXPECT_LE(largest_difference(array("r/plan.npy").values, array("waiting/plan.npy").values), 1e-9);
+    const Json json = summary("r");
+    EXPECT_NEAR(json["cost"]["linear"], summary("waiting")["cost"]["linear"], 1e-9);
+    EXPECT_EQ(json["transport"], "mpi");
+    EXPECT_EQ(json["delays"]["pairs"].size(), 2 * ranks * (ranks - 1));
+    for (const char* slice : {"u", "v"}) EXPECT_LE(json["delays"][slice]["max"], json["max_staleness"]) << slice;
+    expect_sound_clients(json, ranks);
+  }
+}
+
+TEST_F(Mpirun, AsyncRanksKeepTheLimitOfIterations) {
+  const RunResult result = run_parts({{2, solve("--cost C.npy --topology async --max-iterations 20 --tolerance 0")}});
+  EXPECT_EQ(result.status, 3) << result;
+  EXPECT_EQ(summary("new/results")["status"], "iteration_limit");
+  EXPECT_EQ(summary("new/results")["iterations"], 20);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // Lost clients
 
 class LostClient : public Mpirun {
@@ -141,12 +182,16 @@ class LostClient : public Mpirun {
                      {.folder = folder(), .signal_after = "iteration", .act = act, .answer = "fedsinkhorn:"});
   }
 
-  void expect_nothing_left(const RunResult& result) const {
+  void expect_no_rank_left(const RunResult& result) const {
     EXPECT_TRUE(result.signal_sent) << result;
     for (std::size_t k = 0; k < kRanks; ++k) {
       EXPECT_NE(processes_[k], 0) << "rank " << k << " was not found";
       EXPECT_TRUE(ends_within(processes_[k], 15s)) << "rank " << k << " is left";
     }
+  }
+
+  void expect_nothing_left(const RunResult& result) const {
+    expect_no_rank_left(result);
     // mpirun kills: the folder may be left, but nothing in it.
     if (fs::exists(folder() / "r")) {
       EXPECT_EQ(listing(folder() / "r"), std::vector<std::string>{});
@@ -167,6 +212,30 @@ class LostClient : public Mpirun {
     expect_nothing_left(result);
   }
 
+  /// Clients that do not wait for each other know all potentials, and leave them.
+  void expect_results_so_far(std::size_t rank) {
+    const RunResult result = run_and_signal(rank, SIGSTOP, "--timeout 2 --topology async");
+    SCOPED_TRACE(::testing::PrintToString(result));
+    EXPECT_EQ(result.status, 4);
+    EXPECT_EQ(own_lines(result.err),
+              std::vector{"fedsinkhorn: client " + std::to_string(rank) + " has not answered for 2 s"});
+    EXPECT_LE(result.answer_seconds, 2 + 5);
+    EXPECT_LE(result.end_seconds, 2 + 6);
+    expect_no_rank_left(result);
+    ASSERT_EQ(listing(folder() / "r"),
+              (std::vector<std::string>{"delays.csv", "f.npy", "g.npy", "summary.json", "trace.csv"}));
+    const Json json = summary("r");
+    EXPECT_EQ(json["status"], "client_lost");
+    EXPECT_EQ(json["lost_clients"], Json::array({rank}));
+    EXPECT_GT(json["iterations"], 0);
+    for (const Json& cost : json["cost"]) EXPECT_TRUE(cost.is_null()) << cost;
+    for (const char* name : {"r/f.npy", "r/g.npy"}) {
+      const Array potential = array(name);
+      EXPECT_EQ(potential.shape, Shape{n}) << name;
+      for (const double x : potential.values) EXPECT_TRUE(std::isfinite(x)) << name;
+    }
+  }
+
   std::vector<int> processes_ = std::vector<int>(kRanks);
 };
 
@@ -181,6 +250,23 @@ TEST_F(LostClient, AStoppedOneIsNamed) { expect_named(2, "--topology all-to-all"
 
 // The server itself, which is also the one that speaks otherwise.
 TEST_F(LostClient, AStoppedServerIsNamed) { expect_named(0, "--topology star"); }
+
+TEST_F(LostClient, TheOthersLeaveResultsSoFarIfAsync) { expect_results_so_far(2); }
+
+// The one that writes otherwise.
+TEST_F(LostClient, AnotherLeavesResultsSoFarIfTheFirstIsLost) { expect_results_so_far(0); }
+
+// Whichever rank is told to stop, all do, and the first one writes.
+TEST_F(LostClient, AnInterruptedAsyncRankEndsAllWithResults) {
+  const RunResult result = run_and_signal(1, SIGINT, "--topology async");
+  EXPECT_EQ(result.status, 130) << result;
+  EXPECT_EQ(own_lines(result.err), std::vector<std::string>{}) << result;
+  expect_no_rank_left(result);
+  ASSERT_TRUE(fs::exists(folder() / "r" / "summary.json")) << result;
+  EXPECT_EQ(summary("r")["status"], "interrupted");
+  EXPECT_GT(summary("r")["iterations"], 0);
+  expect_sound_clients(summary("r"), kRanks);
+}
 
 }  // namespace
 }  // namespace fedsinkhorn::test

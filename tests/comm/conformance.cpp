@@ -133,6 +133,292 @@ void tags_and_order(Communicator& communicator) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Waiting and time
+
+// Long enough to see that something does not happen by itself, short enough for many checks.
+constexpr double kMoment = 0.002;
+// The clock's ticks and its seconds are rounded.
+constexpr double kTick = 1e-6;
+
+/// In a circle of at least two clients.
+struct Neighbours {
+  explicit Neighbours(const Communicator& communicator)
+      : right((communicator.rank() + 1) % communicator.size()),
+        left((communicator.rank() + communicator.size() - 1) % communicator.size()) {}
+  std::size_t right;
+  std::size_t left;
+};
+
+void passing_time(Communicator& communicator) {
+  for (int i = 0; i < 3; ++i) {
+    const double until = communicator.now() + kMoment;
+    expect(!communicator.wait_any({}, until), "something is done where there is nothing");
+    expect(communicator.now() >= until - kTick, "a wait of {} s ends {} s early", kMoment, until - communicator.now());
+  }
+  expect(!communicator.wait_any({}, communicator.now() - 1), "something was done in the past");
+}
+
+// Client 0 waits for all others, who send one after the other, when they are told to.
+void waiting_for_any(Communicator& communicator) {
+  const std::size_t size = communicator.size();
+  if (communicator.rank() != 0) {
+    const std::size_t number = communicator.rank();
+    communicator.receive({}, 0, kFirst);
+    communicator.send(std::as_bytes(std::span(&number, 1)), 0, kSecond);
+    return;
+  }
+  std::vector<std::size_t> numbers(size);
+  std::vector<std::unique_ptr<Pending>> receives(size);
+  std::vector<Pending*> open;
+  for (std::size_t k = 1; k < size; ++k) {
+    receives[k] = communicator.start_receive(std::as_writable_bytes(std::span(&numbers[k], 1)), k, kSecond);
+    open.push_back(receives[k].get());
+  }
+  for (std::size_t told = size; told-- > 1;) {
+    const double until = communicator.now() + kMoment;
+    expect(!communicator.wait_any(open, until), "a message came that was not sent");
+    expect(communicator.now() >= until - kTick, "a wait ends {} s early", until - communicator.now());
+    expect(!communicator.wait_any(open, until - kMoment), "a message came in the past");
+    communicator.send({}, told, kFirst);
+    expect(communicator.wait_any(open, communicator.now() + communicator.timeout()), "a message did not come");
+    expect(communicator.wait_any(open, until - kMoment), "what is done counts no longer");
+    for (Pending* const message : open) {
+      const bool is_told = message == receives[told].get();
+      expect(message->done() == is_told, "a receive is {} when client {} has sent", is_told ? "open" : "done", told);
+    }
+    expect(numbers[told] == told, "client {} sent {}", told, numbers[told]);
+    std::erase(open, receives[told].get());
+  }
+}
+
+// The stamp of a message is from before it was sent, so it is later where it arrives.
+void one_clock(Communicator& communicator) {
+  if (communicator.size() == 1) return;
+  const Neighbours neighbours(communicator);
+  double latest = communicator.now();
+  const auto look = [&] {
+    const double now = communicator.now();
+    expect(now >= latest, "the clock goes back by {} s", latest - now);
+    latest = now;
+    return now;
+  };
+  for (int i = 0; i < 20; ++i) {
+    const double sent = look();
+    double came = 0;
+    const auto send = communicator.start_send(std::as_bytes(std::span(&sent, 1)), neighbours.right, kFirst);
+    communicator.receive(std::as_writable_bytes(std::span(&came, 1)), neighbours.left, kFirst);
+    const double now = look();
+    expect(now >= came, "a message came {} s before it was sent", came - now);
+    communicator.wait(*send);
+  }
+}
+
+// With messages under way that must come to no harm.
+void looking_up(Communicator& communicator) {
+  const auto look = [&] {
+    for (int i = 0; i < 1000; ++i) communicator.look_up();
+  };
+  look();
+  if (communicator.size() == 1) return;
+  const Neighbours neighbours(communicator);
+  const auto sent = letter(communicator.rank(), neighbours.right, 3, 70'000);
+  std::vector<std::byte> got(sent.size());
+  const auto receive = communicator.start_receive(got, neighbours.left, kFirst);
+  look();
+  const auto send = communicator.start_send(sent, neighbours.right, kFirst);
+  look();
+  communicator.wait(*receive);
+  look();
+  communicator.wait(*send);
+  expect(got == letter(neighbours.left, communicator.rank(), 3, sent.size()), "the message is wrong");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// News. On some networks they come twice, so a check may meet those of the one before: they say which they are of, and
+// all of one tag have the same size.
+
+enum class Occasion : std::size_t { in_turn, first_u, first_v, many };
+
+struct NewsHead {
+  Occasion occasion{};
+  std::size_t number = 0;
+};
+
+/// News of the first kind are short, those of the second long.
+std::size_t news_bytes(Tag tag) { return tag == Tag::news_u ? sizeof(NewsHead) : sizeof(NewsHead) + 70'000; }
+
+std::vector<std::byte> news(const NewsHead& head, Tag tag) {
+  std::vector<std::byte> bytes = letter(0, 0, head.number, news_bytes(tag));
+  std::memcpy(bytes.data(), &head, sizeof(head));
+  return bytes;
+}
+
+NewsHead checked_head(const std::vector<std::byte>& bytes, Tag tag) {
+  NewsHead head;
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  expect(bytes == news(head, tag), "news {} are garbled", head.number);
+  return head;
+}
+
+/// Returns the number of the first that are of this occasion.
+std::size_t take_news(Communicator& communicator, std::size_t from, Tag tag, Occasion occasion) {
+  std::vector<std::byte> bytes(news_bytes(tag));
+  for (;;) {
+    communicator.receive(bytes, from, tag);
+    const NewsHead head = checked_head(bytes, tag);
+    if (head.occasion == occasion) return head.number;
+  }
+}
+
+void expect_open(Communicator& communicator, Pending& message) {
+  Pending* const one = &message;
+  expect(!message.done() && !communicator.wait_any({&one, 1}, communicator.now() + kMoment),
+         "news are taken that nobody has asked for");
+}
+
+// A send of news is done when the other side has asked for them, not before.
+void news_in_turn(Communicator& communicator) {
+  if (communicator.size() == 1) return;
+  const Neighbours neighbours(communicator);
+  for (const Tag tag : {Tag::news_u, Tag::news_v}) {
+    const auto sent = news({Occasion::in_turn, communicator.rank()}, tag);
+    const auto send = communicator.start_send(sent, neighbours.right, tag);
+    expect_open(communicator, *send);
+    const auto go = communicator.start_send({}, neighbours.right, kFirst);
+    communicator.receive({}, neighbours.left, kFirst);
+    const std::size_t number = take_news(communicator, neighbours.left, tag, Occasion::in_turn);
+    expect(number == neighbours.left, "client {} sent {}", neighbours.left, number);
+    communicator.wait(*send);
+    communicator.wait(*go);
+  }
+}
+
+void news_in_a_group(Communicator& communicator) {
+  Counts backwards(communicator.size());
+  std::iota(backwards.rbegin(), backwards.rend(), std::size_t{0});
+  news_in_turn(*make_group(communicator, backwards, 3));
+}
+
+// Those of one kind that nobody takes are not in the way of the other kind, nor of ordinary messages.
+void news_of_two_kinds(Communicator& communicator) {
+  if (communicator.size() == 1) return;
+  const Neighbours neighbours(communicator);
+  for (const Tag first : {Tag::news_u, Tag::news_v}) {
+    const Tag second = first == Tag::news_u ? Tag::news_v : Tag::news_u;
+    const Occasion occasion = first == Tag::news_u ? Occasion::first_u : Occasion::first_v;
+    const auto sent_first = news({occasion, 1}, first);
+    const auto sent_second = news({occasion, 2}, second);
+    const auto first_send = communicator.start_send(sent_first, neighbours.right, first);
+    const auto second_send = communicator.start_send(sent_second, neighbours.right, second);
+    expect(take_news(communicator, neighbours.left, second, occasion) == 2, "news of the other kind came");
+    communicator.wait(*second_send);
+    expect_open(communicator, *first_send);
+    // Nobody takes the first before all have seen that theirs are not taken.
+    Collectives(communicator).barrier();
+    expect(take_news(communicator, neighbours.left, first, occasion) == 1, "news of the other kind came");
+    communicator.wait(*first_send);
+  }
+}
+
+/// Short news to one client, of which few are under way at a time.
+class ManyNews {
+ public:
+  static constexpr std::size_t kCount = 200;
+  static constexpr std::size_t kWindow = 4;
+
+  ManyNews(Communicator& communicator, std::size_t to) : communicator_(communicator), to_(to) {}
+
+  void send_what_may_go() {
+    for (Send& send : sends_) {
+      if (send.message && !send.message->done()) continue;
+      send.message.reset();
+      if (next_ == kCount) continue;
+      send.bytes = news({Occasion::many, next_++}, Tag::news_u);
+      send.message = communicator_.start_send(send.bytes, to_, Tag::news_u);
+    }
+  }
+  void add_to(std::vector<Pending*>& open) const {
+    for (const Send& send : sends_) {
+      if (send.message) open.push_back(send.message.get());
+    }
+  }
+
+ private:
+  struct Send {
+    std::vector<std::byte> bytes;
+    std::unique_ptr<Pending> message;
+  };
+  Communicator& communicator_;
+  std::size_t to_;
+  std::size_t next_ = 0;
+  std::array<Send, kWindow> sends_;
+};
+
+/// Takes them, with more than one receive open.
+class ManyReceives {
+ public:
+  ManyReceives(Communicator& communicator, std::size_t from) : communicator_(communicator), from_(from) {
+    for (Receive& receive : receives_) post(receive);
+  }
+
+  void take_what_has_come() {
+    for (Receive& receive : receives_) {
+      if (!receive.message->done()) continue;
+      look_at(checked_head(receive.bytes, Tag::news_u));
+      post(receive);
+    }
+  }
+  void add_to(std::vector<Pending*>& open) const {
+    for (const Receive& receive : receives_) open.push_back(receive.message.get());
+  }
+  /// How many different ones there were.
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  struct Receive {
+    std::vector<std::byte> bytes = std::vector<std::byte>(news_bytes(Tag::news_u));
+    std::unique_ptr<Pending> message;
+  };
+  void post(Receive& receive) { receive.message = communicator_.start_receive(receive.bytes, from_, Tag::news_u); }
+  void look_at(const NewsHead& head) {
+    if (head.occasion != Occasion::many) return;
+    // When it was sent, all but kWindow of those before it had been taken: counted, or put into a buffer.
+    expect(head.number <= count_ + ManyNews::kWindow + receives_.size(), "news {} come after {} others", head.number,
+           count_);
+    if (!seen_.at(head.number)) ++count_;
+    seen_[head.number] = true;
+  }
+
+  Communicator& communicator_;
+  std::size_t from_;
+  std::array<Receive, 2> receives_;
+  std::vector<bool> seen_ = std::vector<bool>(ManyNews::kCount);
+  std::size_t count_ = 0;
+};
+
+// Everybody sends to the right and takes from the left, and waits for whatever comes first.
+void many_news(Communicator& communicator) {
+  if (communicator.size() == 1) return;
+  const Neighbours neighbours(communicator);
+  {
+    ManyNews sends(communicator, neighbours.right);
+    ManyReceives receives(communicator, neighbours.left);
+    for (;;) {
+      sends.send_what_may_go();
+      receives.take_what_has_come();
+      std::vector<Pending*> open;
+      sends.add_to(open);
+      if (open.empty() && receives.count() == ManyNews::kCount) break;
+      receives.add_to(open);
+      expect(communicator.wait_any(open, communicator.now() + communicator.timeout()), "{} news came, and no more",
+             receives.count());
+    }
+  }
+  // Receives that were left open must not take what somebody who is further ahead sends.
+  Collectives(communicator).barrier();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // Collectives
 
 /// Value i of client k: of very different sizes, so that sums in another order have other last bits.
@@ -464,6 +750,14 @@ std::span<const Check> all_checks() {
       Check{"blocking", blocking},
       Check{"many_in_flight", many_in_flight},
       Check{"tags_and_order", tags_and_order},
+      Check{"passing_time", passing_time},
+      Check{"waiting_for_any", waiting_for_any},
+      Check{"one_clock", one_clock},
+      Check{"looking_up", looking_up},
+      Check{"news_in_turn", news_in_turn},
+      Check{"news_in_a_group", news_in_a_group},
+      Check{"news_of_two_kinds", news_of_two_kinds},
+      Check{"many_news", many_news},
       Check{"allgather", allgather},
       Check{"reduce_scatter", reduce_scatter},
       Check{"allreduce", allreduce},

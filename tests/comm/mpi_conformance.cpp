@@ -1,5 +1,6 @@
 // Run under mpirun by the tests.
 //   comm-mpi-conformance check      all checks; status 0 if they hold
+//   comm-mpi-conformance faults     the same on a bad network
 //   comm-mpi-conformance stop R T   client R stops, the others wait for it with a time limit of T seconds
 //   comm-mpi-conformance last R T   client R stops when all messages are through, before MPI is finalised
 //   comm-mpi-conformance kill R T   client R is killed
@@ -19,6 +20,7 @@
 
 #include "comm/collectives.hpp"
 #include "comm/conformance.hpp"
+#include "comm/faults.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 
@@ -37,17 +39,19 @@ void fail_on_purpose(const std::string& fault, Communicator& communicator) {
   std::raise(fault == "kill" ? SIGKILL : SIGSTOP);
 }
 
-void run(const std::vector<std::string>& arguments, Communicator& communicator) {
-  if (arguments.at(0) == "check") {
-    for (const Check& check : all_checks()) {
-      try {
-        check.run(communicator);
-      } catch (const std::exception& error) {
-        throw std::runtime_error(fmt::format("{}: {}", check.name, error.what()));
-      }
+void run_checks(Communicator& communicator) {
+  for (const Check& check : all_checks()) {
+    try {
+      check.run(communicator);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(fmt::format("{}: {}", check.name, error.what()));
     }
-    return;
   }
+}
+
+void run(const std::vector<std::string>& arguments, Communicator& communicator) {
+  if (arguments.at(0) == "check") return run_checks(communicator);
+  if (arguments[0] == "faults") return run_checks(BadNetwork(communicator, 1).communicator());
   const std::size_t culprit = std::stoul(arguments.at(1));
   Collectives(communicator).barrier();
   const bool fails_last = arguments[0] == "last";

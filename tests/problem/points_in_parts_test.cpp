@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
-#include "synthetic/random.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "synthetic/random.hpp"
+#include "core/random.hpp"
 
 namespace fedsinkhorn {
 namespace {

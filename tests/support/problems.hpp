@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/random.hpp"
 #include "fedsinkhorn/problem.hpp"
-#include "synthetic/random.hpp"
 
 namespace fedsinkhorn::testing {
 

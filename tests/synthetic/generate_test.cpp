@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/npy.hpp"
-#include "synthetic/random.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -1,4 +1,4 @@
-#include "synthetic/random.hpp"
+#include "core/random.hpp"
 
 #include <cmath>
 #include <limits>

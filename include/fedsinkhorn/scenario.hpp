@@ -1,0 +1,99 @@
+// A network to simulate: how long messages and work take, and what goes wrong. In a simulation nobody waits: the clock
+// is advanced from one event to the next, and the same scenario gives the same run on every machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace fedsinkhorn {
+
+struct ConstantLaw {
+  double value = 0;
+};
+/// All values from least to most are equally likely.
+struct UniformLaw {
+  double least = 0;
+  double most = 0;
+};
+/// median * exp(sigma * z), z normal with mean 0 and variance 1.
+struct LogNormalLaw {
+  double median = 1;
+  double sigma = 0;
+};
+/// Pareto: least * U^(-1 / exponent), U uniform on (0, 1]. No variance up to exponent 2, no mean up to 1.
+struct HeavyTailedLaw {
+  double least = 1;
+  double exponent = 1;
+};
+/// What values are drawn from.
+using Law = std::variant<ConstantLaw, UniformLaw, LogNormalLaw, HeavyTailedLaw>;
+
+/// A share of the messages come later than the others by so much.
+struct Lateness {
+  double probability = 0;
+  double seconds = 0;
+};
+
+/// What is special about messages from one client to another (not about those back). The rest is as everywhere.
+struct LinkScenario {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::optional<Law> latency{};
+  std::optional<Law> bandwidth{};
+  std::optional<Lateness> late{};
+};
+
+/// A time in which a client does nothing: what it computes takes longer by that, and it reads what has come only after.
+struct Pause {
+  double at = 0;
+  double seconds = 0;
+};
+
+/// What is special about a client.
+struct ClientScenario {
+  std::size_t client = 0;
+  double slower = 1;  ///< its work takes so many times as long
+  std::vector<Pause> pauses{};
+  std::optional<double> lost_at{};  ///< it does nothing from then on
+};
+
+/// Times are in seconds, and count from the start of the run.
+struct Scenario {
+  std::uint64_t seed = 1;
+
+  /// A message of so many bytes keeps its link (one client to one other) busy for bytes / bandwidth, after those sent
+  /// before it, and arrives a latency later. Both are drawn for each message.
+  Law latency = ConstantLaw{10e-6};
+  Law bandwidth = ConstantLaw{1e9};  ///< bytes per second
+  Lateness late{};
+  /// Whether news of asynchronous clients may overtake each other. All else arrives in the order it was sent.
+  bool reorder = true;
+
+  /// To compute with so many entries of a matrix takes entries * seconds_per_entry, times a factor drawn for each
+  /// stretch of work.
+  double seconds_per_entry = 1e-9;
+  Law compute_factor = ConstantLaw{1};
+
+  std::vector<LinkScenario> links{};      ///< each link at most once
+  std::vector<ClientScenario> clients{};  ///< each client at most once
+};
+
+/// Reads a JSON file; all of it is optional, and what is missing is as above:
+///   {"seed": 7, "latency": LAW, "bandwidth": LAW, "late": {"probability": 0.02, "seconds": 0.06}, "reorder": true,
+///    "compute": {"seconds_per_entry": 1e-9, "factor": LAW},
+///    "links": [{"from": 0, "to": 1, "latency": LAW, "bandwidth": LAW, "late": {...}}],
+///    "clients": [{"client": 3, "slower": 10, "pauses": [{"at": 1, "seconds": 5}], "lost_at": 2}]}
+/// with LAW one of
+///   {"law": "constant", "value": 1e-4}                     {"law": "uniform", "least": 0.9, "most": 1.1}
+///   {"law": "log-normal", "median": 1e-4, "sigma": 1}      {"law": "heavy-tailed", "least": 1e-4, "exponent": 1.5}
+/// Throws InputError naming the path: not readable, not JSON, unknown or repeated keys, values that make no sense.
+[[nodiscard]] Scenario read_scenario(const std::filesystem::path& path);
+
+/// Throws InputError("--scenario", ...) if a value makes no sense, or a client is named that does not exist.
+void check_scenario(const Scenario& scenario, std::size_t clients);
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,45 @@
+// How a client that fails ends a run in which all clients are threads of this process.
+#pragma once
+
+#include <exception>
+#include <mutex>
+
+#include "comm/communicator.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+
+/// Keeps the first exception. What it brings about at other clients comes later: they are told after it is kept.
+class FirstCause {
+ public:
+  void keep(const std::exception_ptr& cause) {
+    const std::lock_guard lock(mutex_);
+    if (!cause_) cause_ = cause;
+  }
+  void rethrow() const {
+    if (cause_) std::rethrow_exception(cause_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr cause_;
+};
+
+/// Runs body(communicator). What it throws is kept, then the others are told.
+template <class Body>
+void run_and_tell(Communicator& communicator, FirstCause& first, const Body& body) {
+  try {
+    body(communicator);
+  } catch (const InputError& error) {
+    first.keep(std::current_exception());
+    communicator.give_up(true, error.what());
+  } catch (const std::exception& error) {
+    first.keep(std::current_exception());
+    communicator.give_up(false, error.what());
+  } catch (...) {
+    first.keep(std::current_exception());
+    communicator.give_up(false, "an unknown failure");
+  }
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,34 @@
+// What a run says that ends because a time limit has passed.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace fedsinkhorn {
+
+/// "client 2 has", "clients 2 and 5 have", "clients 0, 2 and 5 have".
+[[nodiscard]] inline std::string clients_have(const std::vector<std::size_t>& ranks) {
+  std::string text = ranks.size() == 1 ? "client " : "clients ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return text + (ranks.size() == 1 ? " has" : " have");
+}
+
+[[nodiscard]] inline std::string line_of_silence(const std::vector<std::size_t>& silent, double timeout) {
+  return fmt::format("{} not answered for {:.3g} s", clients_have(silent), timeout);
+}
+
+/// peer: " with client 3", or nothing if that is not known.
+[[nodiscard]] inline std::string line_of_no_exchange(std::size_t rank, const std::string& peer, double timeout) {
+  return fmt::format(
+      "an exchange of client {}{} did not come about within {:.3g} s although all clients answer; a longer --timeout "
+      "may help",
+      rank, peer, timeout);
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,389 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/draw.hpp"
+#include "comm/first_cause.hpp"
+#include "comm/lost_lines.hpp"
+#include "comm/transports.hpp"
+#include "comm/virtual_time.hpp"
+#include "comm/watch.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Thrown at a client that was lost, for it to leave its thread. No std::exception: nobody should take it for a
+/// failure.
+struct Gone {};
+
+/// Why all clients end.
+struct Verdict {
+  enum class Kind { bad_input, failed, lost };
+  Kind kind;
+  std::string line;
+  std::vector<std::size_t> lost{};
+
+  [[noreturn]] void raise() const {
+    if (kind == Kind::bad_input) throw InputError(line);
+    if (kind == Kind::lost) throw ClientLost(line, lost);
+    throw ClientFailed(line);
+  }
+};
+
+/// What the two sides of a message know of it.
+struct Delivery {
+  bool is_done = false;
+  bool is_awaited = false;  // its client sleeps until it is done
+};
+
+class Message : public PeerPending {
+ public:
+  using PeerPending::PeerPending;
+  virtual void set_awaited(bool is_awaited) = 0;
+};
+
+class Sent final : public Message {
+ public:
+  /// taken: of news that are not taken yet.
+  Sent(std::size_t to, std::shared_ptr<Delivery> taken) : Message(to), taken_(std::move(taken)) {}
+  [[nodiscard]] bool done() override { return taken_ == nullptr || taken_->is_done; }
+  void set_awaited(bool is_awaited) override {
+    if (taken_ != nullptr) taken_->is_awaited = is_awaited;
+  }
+
+ private:
+  std::shared_ptr<Delivery> taken_;
+};
+
+struct Letter {
+  Tag tag;
+  std::vector<std::byte> bytes;
+  std::shared_ptr<Delivery> taken;  // for the sender of news
+};
+
+class Receipt;
+
+/// From one client to one other.
+struct Link {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  const LinkScenario* special = nullptr;
+  std::uint64_t sent = 0;  // messages
+  double free_at = 0;      // when all of them are on their way
+  std::vector<std::pair<Tag, double>> last_arrivals;
+  std::list<Letter> letters;       // arrived, and not received yet
+  std::vector<Receipt*> receipts;  // not filled yet, in the order they were posted
+
+  /// The moment before which no message of this tag may arrive.
+  [[nodiscard]] double& last_arrival(Tag tag) {
+    const auto known = std::ranges::find(last_arrivals, tag, &std::pair<Tag, double>::first);
+    return known != last_arrivals.end() ? known->second : last_arrivals.emplace_back(tag, 0.0).second;
+  }
+};
+
+/// What the clients share. Used by the client whose turn it is.
+class Network {
+ public:
+  Network(std::size_t clients, double timeout, const Scenario& scenario);
+
+  [[nodiscard]] std::size_t clients() const { return clients_.size(); }
+  [[nodiscard]] double timeout() const { return timeout_; }
+  [[nodiscard]] VirtualTime& time() { return time_; }
+  [[nodiscard]] Link& link(std::size_t from, std::size_t to) { return links_.at(from * clients() + to); }
+
+  /// Returns what tells whether it has been taken, if it is news.
+  std::shared_ptr<Delivery> send(std::span<const std::byte> data, Link& link, Tag tag);
+  void deliver(Link& link, Letter letter);
+  void post(Link& link, Receipt& receipt);
+
+  void sleep(std::size_t client, std::span<Pending* const> messages, double until);
+  void work(std::size_t client, double entries);
+
+  [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// The first one holds. All clients that sleep are woken.
+  void come_to(Verdict verdict);
+
+ private:
+  struct Client {
+    double slower = 1;
+    std::uint64_t stretches = 0;  // of work
+    bool awaits_wrapped = false;  // messages inside objects of wrappers: any might be the one
+  };
+
+  /// Of the number-th message of a link, or stretch of work of a client (the link from it to itself, so to say). They
+  /// do not depend on what else happens.
+  [[nodiscard]] Draws draws(std::size_t from, std::size_t to, std::uint64_t number) const {
+    return {scenario_.seed, number * clients() * clients() + from * clients() + to};
+  }
+  void tell(std::size_t client, Delivery& delivery);
+
+  const Scenario& scenario_;
+  double timeout_;
+  VirtualTime time_;
+  std::vector<Client> clients_;
+  std::vector<Link> links_;
+  std::optional<Verdict> verdict_;
+};
+
+/// A receive. Ending it withdraws it, so nobody writes into a buffer that is gone.
+class Receipt final : public Message {
+ public:
+  Receipt(Network& network, Link& link, std::span<std::byte> data, Tag tag)
+      : Message(link.from), link_(link), data_(data), tag_(tag) {
+    network.post(link, *this);
+  }
+  ~Receipt() override {
+    if (!delivery_.is_done) std::erase(link_.receipts, this);
+  }
+  Receipt(const Receipt&) = delete;
+  Receipt& operator=(const Receipt&) = delete;
+
+  [[nodiscard]] Tag tag() const { return tag_; }
+  [[nodiscard]] Delivery& delivery() { return delivery_; }
+  void set_awaited(bool is_awaited) override { delivery_.is_awaited = is_awaited; }
+  [[nodiscard]] bool done() override {
+    if (delivery_.is_done && came_ != data_.size()) {
+      throw std::runtime_error(
+          fmt::format("a message of {} bytes came from client {} where {} were expected", came_, peer(), data_.size()));
+    }
+    return delivery_.is_done;
+  }
+  void fill(std::span<const std::byte> data) {
+    came_ = data.size();
+    if (came_ == data_.size()) std::ranges::copy(data, data_.begin());
+  }
+
+ private:
+  Link& link_;
+  std::span<std::byte> data_;
+  Tag tag_;
+  std::size_t came_ = 0;
+  Delivery delivery_;
+};
+
+class Arrival final : public VirtualTime::Happening {
+ public:
+  Arrival(Network& network, Link& link, Letter letter) : network_(network), link_(link), letter_(std::move(letter)) {}
+  void happen() override { network_.deliver(link_, std::move(letter_)); }
+
+ private:
+  Network& network_;
+  Link& link_;
+  Letter letter_;
+};
+
+Network::Network(std::size_t clients, double timeout, const Scenario& scenario)
+    : scenario_(scenario),
+      timeout_(timeout),
+      time_(clients, scenario.clients),
+      clients_(clients),
+      links_(clients * clients) {
+  for (const ClientScenario& one : scenario.clients) clients_.at(one.client).slower = one.slower;
+  for (std::size_t from = 0; from < clients; ++from) {
+    for (std::size_t to = 0; to < clients; ++to) {
+      link(from, to).from = from;
+      link(from, to).to = to;
+    }
+  }
+  for (const LinkScenario& one : scenario.links) link(one.from, one.to).special = &one;
+}
+
+std::shared_ptr<Delivery> Network::send(std::span<const std::byte> data, Link& link, Tag tag) {
+  const bool has_own_latency = link.special != nullptr && link.special->latency;
+  const bool has_own_bandwidth = link.special != nullptr && link.special->bandwidth;
+  const bool has_own_late = link.special != nullptr && link.special->late;
+  Draws drawn = draws(link.from, link.to, link.sent++);
+  const double latency = drawn.from(has_own_latency ? *link.special->latency : scenario_.latency);
+  const double bandwidth = drawn.from(has_own_bandwidth ? *link.special->bandwidth : scenario_.bandwidth);
+  const double late = drawn.from(has_own_late ? *link.special->late : scenario_.late);
+
+  link.free_at = std::max(link.free_at, time_.now()) + static_cast<double>(data.size()) / bandwidth;
+  double arrival = link.free_at + latency + late;
+  if (!is_news(tag) || !scenario_.reorder) {
+    double& last = link.last_arrival(tag);
+    last = arrival = std::max(arrival, last);
+  }
+  auto taken = is_news(tag) ? std::make_shared<Delivery>() : nullptr;
+  time_.plan(arrival, std::make_unique<Arrival>(*this, link, Letter{tag, {data.begin(), data.end()}, taken}));
+  return taken;
+}
+
+void Network::deliver(Link& link, Letter letter) {
+  const auto first = std::ranges::find(link.receipts, letter.tag, &Receipt::tag);
+  if (first == link.receipts.end()) {
+    link.letters.push_back(std::move(letter));
+    return;
+  }
+  Receipt& receipt = **first;
+  link.receipts.erase(first);
+  receipt.fill(letter.bytes);
+  tell(link.to, receipt.delivery());
+  if (letter.taken != nullptr) tell(link.from, *letter.taken);
+}
+
+void Network::post(Link& link, Receipt& receipt) {
+  const auto first = std::ranges::find(link.letters, receipt.tag(), &Letter::tag);
+  if (first == link.letters.end()) {
+    link.receipts.push_back(&receipt);
+    return;
+  }
+  receipt.fill(first->bytes);
+  receipt.delivery().is_done = true;
+  if (first->taken != nullptr) tell(link.from, *first->taken);
+  link.letters.erase(first);
+}
+
+void Network::tell(std::size_t client, Delivery& delivery) {
+  delivery.is_done = true;
+  if (delivery.is_awaited || clients_[client].awaits_wrapped) time_.wake(client);
+}
+
+void Network::sleep(std::size_t client, std::span<Pending* const> messages, double until) {
+  const auto set_awaited = [&](bool is_awaited) {
+    bool has_wrapped = false;
+    for (Pending* const pending : messages) {
+      if (auto* const message = dynamic_cast<Message*>(pending)) {
+        message->set_awaited(is_awaited);
+      } else {
+        has_wrapped = true;
+      }
+    }
+    clients_[client].awaits_wrapped = is_awaited && has_wrapped;
+  };
+  set_awaited(true);
+  time_.sleep(client, until);
+  set_awaited(false);
+}
+
+void Network::work(std::size_t client, double entries) {
+  Client& worker = clients_[client];
+  const double factor = draws(client, client, worker.stretches++).from(scenario_.compute_factor);
+  time_.work(client, entries * scenario_.seconds_per_entry * worker.slower * factor);
+}
+
+void Network::come_to(Verdict verdict) {
+  if (verdict_) return;
+  verdict_ = std::move(verdict);
+  time_.wake_all();
+}
+
+class SimulatedCommunicator final : public Communicator {
+ public:
+  SimulatedCommunicator(Network& network, std::size_t rank) : network_(network), time_(network.time()), rank_(rank) {}
+
+  [[nodiscard]] std::size_t rank() const override { return rank_; }
+  [[nodiscard]] std::size_t size() const override { return network_.clients(); }
+  [[nodiscard]] double timeout() const override { return network_.timeout(); }
+  [[nodiscard]] double now() const override { return time_.now(); }
+
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
+    leave_if_gone();
+    return std::make_unique<Sent>(to, network_.send(data, network_.link(rank_, to), tag));
+  }
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
+    leave_if_gone();
+    return std::make_unique<Receipt>(network_, network_.link(from, rank_), data, tag);
+  }
+
+  [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) override {
+    for (;;) {
+      look_up();
+      if (std::ranges::any_of(messages, [](Pending* message) { return message->done(); })) return true;
+      if (now() >= until) return false;
+      network_.sleep(rank_, messages, until);
+    }
+  }
+
+  void miss(const Pending& message) override {
+    look_up();
+    std::vector<std::size_t> silent;
+    std::vector<std::size_t> ended;
+    for (std::size_t k = 0; k < size(); ++k) {
+      if (time_.is_silent(k)) silent.push_back(k);
+      if (time_.has_ended(k)) ended.push_back(k);
+    }
+    if (silent.empty()) silent = ended;  // they do not answer either, but that need not be why
+    const auto* addressed = dynamic_cast<const PeerPending*>(&message);
+    const std::string peer = addressed == nullptr ? "" : fmt::format(" with client {}", addressed->peer());
+    const std::string line =
+        silent.empty() ? line_of_no_exchange(rank_, peer, timeout()) : line_of_silence(silent, timeout());
+    network_.come_to({Verdict::Kind::lost, line, silent});
+    network_.verdict()->raise();
+  }
+
+  void look_up() override {
+    leave_if_gone();
+    if (time_.is_stuck()) {
+      throw std::logic_error("all clients wait, without a limit, for messages that cannot come any more");
+    }
+    if (network_.verdict()) network_.verdict()->raise();
+  }
+
+  void worked(double entries) noexcept override {
+    if (entries > 0) network_.work(rank_, entries);
+  }
+
+  void give_up(bool bad_input, const char* text) noexcept override {
+    if (time_.is_gone(rank_)) return;
+    try {
+      network_.come_to({bad_input ? Verdict::Kind::bad_input : Verdict::Kind::failed, text});
+    } catch (const std::exception&) {  // the others will find out by their time limit
+    }
+  }
+
+ private:
+  void leave_if_gone() const {
+    if (time_.is_gone(rank_)) throw Gone{};
+  }
+
+  Network& network_;
+  VirtualTime& time_;
+  std::size_t rank_;
+};
+
+void run_one(Network& network, std::size_t rank, FirstCause& first, const std::function<void(Communicator&)>& body) {
+  if (network.time().begin(rank)) {
+    SimulatedCommunicator communicator(network, rank);
+    run_and_tell(communicator, first, [&](Communicator& own) {
+      try {
+        body(own);
+      } catch (...) {
+        if (!network.time().is_gone(rank)) throw;
+      }
+    });
+  }
+  network.time().end(rank);
+}
+
+}  // namespace
+
+void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenario,
+                   const std::function<void(Communicator&)>& body) {
+  Network network(clients, timeout.count(), scenario);
+  FirstCause first;
+  {
+    std::vector<std::jthread> threads;  // joined at the end of this block
+    threads.reserve(clients - 1);
+    try {
+      for (std::size_t rank = 1; rank < clients; ++rank) {
+        threads.emplace_back([&, rank] { run_one(network, rank, first, body); });
+      }
+    } catch (...) {
+      network.time().call_off();
+      throw;
+    }
+    run_one(network, 0, first, body);
+  }
+  first.rethrow();
+}
+
+}  // namespace fedsinkhorn

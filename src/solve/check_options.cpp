@@ -1,0 +1,139 @@
+#include "solve/check_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "backend/cpu/simd.hpp"
+#include "core/names.hpp"
+#include "registry.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+void check_asynchronous(const Options& options, const TopologyEntry& topology) {
+  if (topology.is_asynchronous && options.stabilization == Stabilization::log) {
+    throw InputError("--stabilization", "the log domain is for synchronous clients", "use absorption");
+  }
+  if (!(options.damping > 0 && options.damping <= 1)) {
+    throw InputError("--damping", fmt::format("{} is no share of an update", options.damping),
+                     "give a number above 0, up to 1 (no damping)");
+  }
+  constexpr std::int64_t most_stale = 4096;
+  if (options.max_staleness < 1 || options.max_staleness > most_stale) {
+    throw InputError("--max-staleness", fmt::format("{} is out of range", options.max_staleness),
+                     fmt::format("give 1 to {} iterations", most_stale));
+  }
+  if (!topology.is_asynchronous && options.damping < 1) {
+    throw InputError("--damping", fmt::format("the topology is {}", topology.name), "add --topology async");
+  }
+}
+
+void check_row_weights(const Options& options, std::size_t clients) {
+  if (options.row_weights.empty()) return;
+  if (options.row_weights.size() != clients) {
+    throw InputError("--rows", fmt::format("has {} weights", options.row_weights.size()),
+                     fmt::format("there are {} clients", clients));
+  }
+  double sum = 0;
+  for (const double weight : options.row_weights) {
+    if (!(weight >= 0) || std::isinf(weight)) {
+      throw InputError("--rows", fmt::format("{} is not a weight", weight), "give numbers of 0 or more");
+    }
+    sum += weight;
+  }
+  if (!(sum > 0) || std::isinf(sum)) throw InputError("--rows", "the weights have no usable sum");
+}
+
+void check_clients(const Options& options, std::size_t clients) {
+  if (options.clients != 0 && options.clients != clients) {
+    throw InputError("--clients", fmt::format("{} were asked for", options.clients),
+                     fmt::format("there are {}", clients));
+  }
+  const TopologyEntry& topology = find_entry(topologies(), resolved_topology(options, clients), "--topology");
+  if (clients > 1 && !topology.several_clients) {
+    throw InputError("--topology", fmt::format("'{}' is for one client, and there are {}", topology.name, clients),
+                     "use all-to-all, star, grid, row-reduce or async");
+  }
+  if (options.precision == Precision::digits50 && clients > 1) {
+    throw InputError("--precision", "50 digits are for one client", "use float64, or one client");
+  }
+  if (options.local_steps < 1) throw InputError("--local-steps", "must be at least 1");
+  if (options.local_steps > 1 && !topology.takes_local_steps) {
+    throw InputError("--local-steps", fmt::format("a {} has no rows of its own to take steps with", topology.name),
+                     "use all-to-all, star, row-reduce or async");
+  }
+  if (options.local_steps > 1 && options.stabilization == Stabilization::log) {
+    throw InputError("--local-steps", "is not for the iteration in logs", "use --stabilization absorption");
+  }
+  check_asynchronous(options, topology);
+  check_row_weights(options, clients);
+  if (topology.name == "grid") {
+    (void)grid_shape(clients, options.grid);
+  } else if (options.grid.rows != 0) {
+    throw InputError("--grid", fmt::format("the topology is {}", topology.name), "add --topology grid");
+  }
+}
+
+/// What must be the same on every client, a flag a line.
+std::string common_options(const Problem& problem, const Options& options, std::size_t clients) {
+  std::string weights;
+  for (const double weight : options.row_weights) weights += fmt::format("{},", weight);
+  return fmt::format(
+      "--epsilon {}\n--tolerance {}\n--norm {}\n--max-iterations {}\n--check-every {}\n--method {}\n--topology {}\n"
+      "--passes {}\n--kernel {}\n--precision {}\n--stabilization {}\n--feasibility {}\n--local-steps {}\n"
+      "--max-staleness {}\n--damping {}\n--damping-kind {}\n--grid {}x{}\n--rows {}\n--keep-local {}\n",
+      problem.epsilon, options.tolerance, name_of(options.norm), options.max_iterations, options.check_every,
+      options.method, resolved_topology(options, clients), name_of(options.passes), name_of(options.kernel),
+      name_of(options.precision), name_of(options.stabilization), name_of(options.feasibility), options.local_steps,
+      options.max_staleness, options.damping, name_of(options.damping_kind), options.grid.rows, options.grid.columns,
+      weights, options.keep_local);
+}
+
+}  // namespace
+
+std::string resolved_topology(const Options& options, std::size_t clients) {
+  if (options.topology != "auto") return options.topology;
+  return clients == 1 ? "centralized" : "all-to-all";
+}
+
+void check_options(const Options& options, std::size_t clients) {
+  if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) {
+    throw InputError("--tolerance", fmt::format("{} is not a tolerance", options.tolerance),
+                     "give 0 (run the whole budget) or a positive number");
+  }
+  if (options.max_iterations < 1) throw InputError("--max-iterations", "must be at least 1");
+  if (options.check_every < 1) throw InputError("--check-every", "must be at least 1");
+  if (options.threads < 0 || options.threads > 4096) {
+    throw InputError("--threads", fmt::format("{} is out of range", options.threads),
+                     "give 1 to 4096, or 0 for all cores");
+  }
+  (void)cpu::simd(options.simd);
+  find_entry(methods(), options.method, "--method");
+  find_available(backends(), options.backend, "--backend", "use cpu or auto");
+  check_clients(options, clients);
+}
+
+void require_common_options(const Collectives& clients, const Problem& problem, const Options& options) {
+  const std::string own = common_options(problem, options, clients.size());
+  const std::vector<std::string> all = clients.allgather_text(own);
+  agree(clients, [&] {
+    const std::string& first = all.front();
+    if (own == first) return;
+    std::size_t begin = 0;
+    std::size_t line_end = 0;
+    for (std::size_t k = 0; k < own.size() && k < first.size() && own[k] == first[k]; ++k) {
+      if (own[k] == '\n') begin = k + 1;
+    }
+    const auto line = [&](const std::string& text) {
+      line_end = text.find('\n', begin);
+      return text.substr(begin, line_end - begin);
+    };
+    const std::string mine = line(own);
+    const std::size_t blank = mine.find(' ');
+    throw InputError(mine.substr(0, blank), fmt::format("is {} on client {}", mine.substr(blank + 1), clients.rank()),
+                     fmt::format("client 0 has {}", line(first).substr(blank + 1)));
+  });
+}
+
+}  // namespace fedsinkhorn

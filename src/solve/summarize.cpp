@@ -1,0 +1,63 @@
+#include "solve/summarize.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "solve/gather_result.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// The worst over the targets: what a user must know before anything else.
+Status overall(std::span<const TargetResult> targets) {
+  for (const Status status : {Status::client_lost, Status::interrupted, Status::diverged, Status::iteration_limit}) {
+    if (std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.status == status; })) return status;
+  }
+  return Status::converged;
+}
+
+}  // namespace
+
+Result summarize(const CheckedProblem& problem, const Options& options, std::span<const Outcome> outcomes,
+                 std::span<const Evaluation> evaluations) {
+  Result result;
+  result.rows = problem.rows.given;
+  result.columns = problem.columns.given;
+  result.targets = problem.targets;
+  result.mass_rescaled = problem.mass_rescaled;
+  result.norm = options.norm;
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    const Outcome& outcome = outcomes[k];
+    const Evaluation& evaluation = evaluations[k];
+    result.per_target.push_back({outcome.status, outcome.iterations, outcome.error, evaluation.cost});
+    result.iterations = std::max(result.iterations, outcome.iterations);
+    result.error.a = worse(result.error.a, outcome.error.a);
+    result.error.b = worse(result.error.b, outcome.error.b);
+    result.exact_error.a = worse(result.exact_error.a, evaluation.error.a);
+    result.exact_error.b = worse(result.exact_error.b, evaluation.error.b);
+    result.cost.linear += evaluation.cost.linear;
+    result.cost.entropy += evaluation.cost.entropy;
+    result.cost.objective += evaluation.cost.objective;
+    result.cost.dual += evaluation.cost.dual;
+  }
+  result.status = overall(result.per_target);
+  return result;
+}
+
+std::optional<Result> summarize_alone(const CheckedProblem& problem, const Options& options,
+                                      std::span<const Outcome> outcomes) {
+  const bool knows_all = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.whole; });
+  if (outcomes.size() != problem.targets || !knows_all) return std::nullopt;
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Evaluation> evaluations;
+  for (const Outcome& outcome : outcomes) {
+    evaluations.push_back({{unknown, unknown, unknown, unknown}, {unknown, unknown}});
+    (void)outcome;
+  }
+  Result result = summarize(problem, options, outcomes, evaluations);
+  result.status = Status::client_lost;
+  spread_known_potentials(problem, outcomes, result);
+  return result;
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,245 @@
+// The paper's Algorithm 3, made to converge: see docs/algorithms.md.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "topology/all_to_all.hpp"
+#include "topology/bulletin.hpp"
+#include "topology/scalings.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// old and next are mixed: arithmetic (1 - eta) old + eta next, geometric old^(1 - eta) next^eta.
+void damp(DampingKind kind, double eta, std::span<const double> old, std::span<double> next) {
+  if (eta == 1) return;
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    if (!(next[i] > 0)) continue;  // no mass
+    next[i] = kind == DampingKind::arithmetic ? (1 - eta) * old[i] + eta * next[i]
+                                              : old[i] * std::exp(eta * std::log(next[i] / old[i]));
+  }
+}
+
+/// Rounds are those of all-to-all. Between them clients iterate on their own rows and columns with the newest they
+/// have heard of the others, until one of them wants a round: because it takes the problem for solved, because
+/// scalings must be absorbed, or because the limit is reached. The round then measures the true marginals.
+class Asynchronous final : public AllToAll {
+ public:
+  explicit Asynchronous(const TopologyContext& context)
+      : AllToAll(context),
+        damping_(context.options.damping),
+        damping_kind_(context.options.damping_kind),
+        max_staleness_(static_cast<std::size_t>(context.options.max_staleness)),
+        delays_(everyone_.size()) {}
+
+  void absorb(std::span<const double> phi, std::span<const double> psi) override {
+    // Until v has been shared, what is known belongs to the old potentials.
+    for (std::size_t slot = 0; knows_all() && slot * columns_.whole_size() < v_.size(); ++slot) {
+      before_absorption_.push_back(*known(slot));
+    }
+    AllToAll::absorb(phi, psi);
+  }
+  void share(std::size_t targets, const double* v, std::span<Note> notes) override {
+    AllToAll::share(targets, v, notes);
+    before_absorption_.clear();
+  }
+
+  [[nodiscard]] std::int64_t run_ahead(const Stretch& stretch) override {
+    if (everyone_.size() == 1 || stretch.iteration >= stretch.last) return 0;
+    if (u_.empty()) share_u(stretch.targets, stretch.u);
+    ++stretches_;
+    make_room(stretch.targets);
+    const Bulletin::Apply apply = [&](SliceKind kind, std::size_t from, std::span<const double> values) {
+      kind == SliceKind::u ? hear_u(from, values) : hear_v(stretch.targets, from, values);
+    };
+    Bulletin bulletin(everyone_.communicator(), shape_of_messages(stretch.targets, stretch.iteration), apply, delays_);
+    while (has_nothing(me()) && !bulletin.is_called()) bulletin.await_anything();
+    std::int64_t made = 0;
+    for (Step step = Step::made; step == Step::made && !bulletin.is_called();) {
+      step = iterate(stretch, stretch.iteration + made + 1, bulletin);
+      if (step != Step::left) ++made;
+    }
+    const std::int64_t most = bulletin.part(made);
+    exchanges_ += bulletin.waits() + 1;
+    left_out_ += most - made;
+    columns_.gather(stretch.targets, stretch.v, v_.data());
+    return most;
+  }
+
+  [[nodiscard]] std::optional<KnownPotentials> known(std::size_t slot) const override {
+    if (!before_absorption_.empty()) return before_absorption_.at(slot);
+    if (!knows_all()) return std::nullopt;
+    const std::size_t n = rows_.whole_size();
+    const std::size_t m = columns_.whole_size();
+    KnownPotentials result{phi_, psi_, std::vector<double>(n), std::vector<double>(m)};
+    for (std::size_t k = 0; k < rows_.members(); ++k) {
+      const Range slice = rows_.slice(k);
+      const double* from = u_.data() + u_.size() / n * slice.first + slot * slice.size();
+      std::copy_n(from, slice.size(), result.u.begin() + static_cast<std::ptrdiff_t>(slice.first));
+    }
+    std::copy_n(v_.data() + slot * m, m, result.v.begin());
+    return result;
+  }
+  [[nodiscard]] const DelayTable* delays() const override { return &delays_; }
+  [[nodiscard]] std::int64_t iterations_left_out() const override { return left_out_; }
+
+ private:
+  /// How an iteration went: it was made; it was, and a round is wanted; it was left, because others want a round.
+  enum class Step : char { made, made_last, left };
+
+  [[nodiscard]] Step iterate(const Stretch& stretch, std::int64_t number, Bulletin& bulletin) {
+    const std::size_t targets = stretch.targets;
+    bool wants_round = number >= stretch.last;
+    bulletin.take();
+    bulletin.await_answers(SliceKind::v);
+    if (!bulletin.await_fresh(SliceKind::v, true)) return Step::left;
+    bulletin.begin_iteration();
+
+    // q = K[I,:] v, u_I = a_I / q
+    bulletin.note_use(SliceKind::v);
+    apply(targets, q_.data());
+    const auto a = [&](std::size_t) { return problem_.a.data(); };
+    if (!update(stretch, problem_.n(), a, q_, stretch.u, &Note::error_a, wants_round)) return Step::made_last;
+    std::copy_n(stretch.u, targets * problem_.n(), u_.begin() + first_of_own_u(targets));
+    tell(bulletin, SliceKind::u, stretch, number, message_u(targets));
+    bulletin.take();
+    bulletin.await_answers(SliceKind::u);
+    if (!bulletin.await_fresh(SliceKind::u, false)) return Step::left;
+
+    // r = K[:,J]' u, v_J = b_J / r
+    bulletin.note_use(SliceKind::u);
+    apply_transposed(targets, r_.data());
+    const auto b = [&](std::size_t k) { return stretch.b[k]; };
+    if (!update(stretch, problem_.m(), b, r_, stretch.v, &Note::error_b, wants_round)) return Step::made_last;
+    for (std::size_t k = 0; k < targets; ++k) {
+      std::copy_n(stretch.v + k * problem_.m(), problem_.m(),
+                  v_.begin() + static_cast<std::ptrdiff_t>(k * columns_.whole_size() + problem_.own_columns().first));
+    }
+    tell(bulletin, SliceKind::v, stretch, number, message_v(stretch));
+    wants_round |= stretch.observe(number, estimate(&Note::error_a), estimate(&Note::error_b));
+    return wants_round ? Step::made_last : Step::made;
+  }
+
+  /// scalings = masses / products, damped, for all targets, and the errors before that into this client's notes. False,
+  /// with the scalings as they were, if some came out zero or infinite.
+  template <class Masses>
+  [[nodiscard]] bool update(const Stretch& stretch, std::size_t size, const Masses& masses,
+                            const std::vector<double>& products, double* scalings, ErrorPart Note::*error,
+                            bool& wants_round) {
+    next_.resize(stretch.targets * size);
+    for (std::size_t k = 0; k < stretch.targets; ++k) {
+      const std::span<const double> product{products.data() + k * size, size};
+      const std::span<const double> old{scalings + k * size, size};
+      const std::span<double> next{next_.data() + k * size, size};
+      notes_[me()][k].*error = error_part(norm_, old.data(), product.data(), masses(k), size);
+      divide(masses(k), product, next);
+      const Judgement judgement = judge_scalings(product, next, masses(k), stretch.safe_scaling);
+      if (!judgement.usable) return false;
+      wants_round |= judgement.stretched;
+      damp(damping_kind_, damping_, old, next);
+    }
+    std::copy(next_.begin(), next_.end(), scalings);
+    return true;
+  }
+
+  // Published every local_steps iterations.
+  static void tell(Bulletin& bulletin, SliceKind kind, const Stretch& stretch, std::int64_t number,
+                   std::span<const double> message) {
+    if (message.empty()) return;
+    if (number % stretch.local_steps == 0) {
+      bulletin.publish(kind, number, message);
+    } else {
+      bulletin.keep(kind, number, message);
+    }
+  }
+
+  [[nodiscard]] std::span<const double> message_u(std::size_t targets) const {
+    return {u_.data() + first_of_own_u(targets), targets * problem_.n()};
+  }
+  /// v_J, then the notes.
+  [[nodiscard]] std::span<const double> message_v(const Stretch& stretch) {
+    std::copy_n(stretch.v, stretch.targets * problem_.m(), message_v_.begin());
+    write_notes(notes_[me()], message_v_.data() + stretch.targets * problem_.m());
+    return message_v_;
+  }
+  void hear_u(std::size_t from, std::span<const double> values) {
+    const std::size_t targets = u_.size() / rows_.whole_size();
+    std::copy(values.begin(), values.end(),
+              u_.begin() + static_cast<std::ptrdiff_t>(targets * rows_.slice(from).first));
+  }
+  void hear_v(std::size_t targets, std::size_t from, std::span<const double> values) {
+    const Range slice = columns_.slice(from);
+    for (std::size_t k = 0; k < targets; ++k) {
+      std::copy_n(values.data() + k * slice.size(), slice.size(),
+                  v_.begin() + static_cast<std::ptrdiff_t>(k * columns_.whole_size() + slice.first));
+      notes_[from][k] = read_note(values.data() + targets * slice.size() + k * kNoteNumbers);
+    }
+  }
+
+  /// The error of all as far as this client has heard, of the worst target.
+  [[nodiscard]] double estimate(ErrorPart Note::*error) const {
+    double worst = 0;
+    for (std::size_t k = 0; k < notes_[me()].size(); ++k) {
+      ErrorPart all = notes_[0][k].*error;
+      for (std::size_t client = 1; client < notes_.size(); ++client) {
+        all = combined(norm_, all, notes_[client][k].*error);
+      }
+      worst = worse(worst, error_of(norm_, all));
+    }
+    return worst;
+  }
+
+  void make_room(std::size_t targets) {
+    q_.resize(targets * problem_.n());
+    r_.resize(targets * problem_.m());
+    message_v_.resize(targets * (problem_.m() + kNoteNumbers));
+    notes_.resize(everyone_.size());
+    for (std::size_t k = 0; k < notes_.size(); ++k) {
+      // Who has nothing makes no error; of the others it is not known.
+      const double error = has_nothing(k) ? 0 : kInfinity;
+      notes_[k].assign(targets, Note{0, {error, 0}, {error, 0}});
+    }
+  }
+
+  [[nodiscard]] Bulletin::Shape shape_of_messages(std::size_t targets, std::int64_t iteration) const {
+    Bulletin::Shape shape;
+    shape.stretch = static_cast<double>(stretches_);
+    shape.iteration = iteration;
+    shape.max_staleness = max_staleness_;
+    for (std::size_t k = 0; k < everyone_.size(); ++k) {
+      shape.numbers[0].push_back(targets * rows_.slice(k).size());
+      shape.numbers[1].push_back(has_nothing(k) ? 0 : targets * (columns_.slice(k).size() + kNoteNumbers));
+      shape.has_slice[0].push_back(!rows_.slice(k).empty());
+      shape.has_slice[1].push_back(!columns_.slice(k).empty());
+    }
+    return shape;
+  }
+
+  [[nodiscard]] bool has_nothing(std::size_t client) const {
+    return rows_.slice(client).empty() && columns_.slice(client).empty();
+  }
+  [[nodiscard]] bool knows_all() const { return !u_.empty() && !v_.empty(); }
+  [[nodiscard]] std::ptrdiff_t first_of_own_u(std::size_t targets) const {
+    return static_cast<std::ptrdiff_t>(targets * rows_.slice(me()).first);
+  }
+
+  const double damping_;
+  const DampingKind damping_kind_;
+  const std::size_t max_staleness_;
+  DelayTable delays_;
+  std::int64_t stretches_ = 0;
+  std::int64_t left_out_ = 0;
+  std::vector<std::vector<Note>> notes_;  // by client, by target
+  std::vector<double> q_, r_, next_, message_v_;
+  std::vector<KnownPotentials> before_absorption_;  // by slot; mostly empty
+};
+
+}  // namespace
+
+std::unique_ptr<Topology> make_asynchronous(const TopologyContext& context) {
+  return std::make_unique<Asynchronous>(context);
+}
+
+}  // namespace fedsinkhorn

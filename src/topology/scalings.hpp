@@ -1,0 +1,52 @@
+// What half-steps do to scalings, element by element.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+namespace fedsinkhorn {
+
+struct Extremes {
+  double least = std::numeric_limits<double>::infinity();
+  double greatest = 0;
+  bool positive_and_finite = true;
+};
+
+/// Of the entries whose mass is positive.
+[[nodiscard]] inline Extremes extremes(std::span<const double> values, const double* mass) {
+  Extremes result;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = mass[i] > 0 ? values[i] : 1.0;
+    result.least = std::min(result.least, x);
+    result.greatest = std::max(result.greatest, x);
+    result.positive_and_finite &= x > 0 && x < std::numeric_limits<double>::infinity();
+  }
+  return result;
+}
+
+/// v = b / r, and 0 where b is 0 whatever r is.
+inline void divide(const double* masses, std::span<const double> products, std::span<double> scalings) {
+  for (std::size_t j = 0; j < scalings.size(); ++j) scalings[j] = masses[j] > 0 ? masses[j] / products[j] : 0.0;
+}
+
+/// Whether 1/products, the ratio of scalings to masses, is beyond the safe range or worse.
+struct Judgement {
+  bool usable = true;
+  bool stretched = false;
+};
+
+/// scalings = masses / products.
+[[nodiscard]] inline Judgement judge_scalings(std::span<const double> products, std::span<const double> scalings,
+                                              const double* masses, double safe_scaling) {
+  const Extremes seen = extremes(products, masses);
+  Judgement judgement{seen.positive_and_finite, seen.greatest > safe_scaling || seen.least < 1 / safe_scaling};
+  // A jump of q can take u = a / q out of the range of a double although q itself is within it.
+  if (judgement.usable && judgement.stretched) {
+    judgement.usable = extremes(scalings, masses).positive_and_finite;
+  }
+  return judgement;
+}
+
+}  // namespace fedsinkhorn

@@ -1,4 +1,5 @@
 #include "cli/generate_command.hpp"
+#include "cli/seed_option.hpp"
 
 #include "cli/program_name.hpp"
 
@@ -337,11 +338,7 @@ void add_generate_command(CLI::App& app) {
                    "Fraction of forbidden pairs (cost +inf), chosen so that the problem stays feasible; needs "
                    "--write cost or both")
       ->capture_default_str();
-  // CLI11 would read "-1" into an unsigned number as a huge one.
-  command->add_option("--seed", spec.seed, "Same seed, same problem")
-      ->check(CLI::Validator(
-          [](const std::string& word) { return word.starts_with('-') ? "is negative; give 0 or more" : ""; }, "", ""))
-      ->capture_default_str();
+  command->add_option("--seed", spec.seed, "Same seed, same problem")->check(is_seed())->capture_default_str();
   command->add_option("--output", arguments->output, "Folder for X.npy, Y.npy, a.npy, b.npy, C.npy")->required();
 
   command->callback([arguments, columns, marginals, decades] {

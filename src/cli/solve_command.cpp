@@ -1,6 +1,7 @@
 // fedsinkhorn solve: files in, potentials and a summary out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/refusal.hpp"
+#include "cli/seed_option.hpp"
 #include "cli/solve_inputs.hpp"
 #include "cli/solve_outputs.hpp"
 #include "cli/speaker.hpp"
@@ -21,6 +23,7 @@
 #include "comm/collectives.hpp"
 #include "comm/transports.hpp"
 #include "core/names.hpp"
+#include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "io/progress.hpp"
@@ -41,8 +44,9 @@ struct Arguments {
   std::string damping_kind = "geometric";
   std::string transport;
   std::string scenario;
-  std::optional<std::uint64_t> seed;
-  bool asks_for_staleness = false;
+  std::uint64_t seed = 1;
+  std::vector<std::string> asynchronous_flags;  // those given
+  std::vector<std::string> simulation_flags;
   std::optional<std::int64_t> clients;
   std::string grid;
   Options options;
@@ -62,14 +66,14 @@ GridShape grid_named(const std::string& text) {
 }
 
 void take_scenario(const Arguments& arguments, Options& options) {
+  const std::vector<std::string>& flags = arguments.simulation_flags;
   if (arguments.transport != "simulated") {
-    const char* flag = !arguments.scenario.empty() ? "--scenario" : arguments.seed ? "--seed" : nullptr;
-    if (flag != nullptr) throw InputError(flag, "is for a simulated network", "add --transport simulated");
+    if (!flags.empty()) throw InputError(flags.front(), "is for a simulated network", "add --transport simulated");
     return;
   }
   options.transport = arguments.transport;
   if (!arguments.scenario.empty()) options.scenario = read_scenario(arguments.scenario);
-  if (arguments.seed) options.scenario.seed = *arguments.seed;
+  if (std::find(flags.begin(), flags.end(), "--seed") != flags.end()) options.scenario.seed = arguments.seed;
 }
 
 Options take_options(const Arguments& arguments) {
@@ -89,8 +93,9 @@ Options take_options(const Arguments& arguments) {
                      fmt::format("give 1 to {}", most_clients));
   }
   options.clients = static_cast<std::size_t>(arguments.clients.value_or(0));
-  if (options.topology != "async" && arguments.asks_for_staleness) {
-    throw InputError("--max-staleness", "is for clients that do not wait for each other", "add --topology async");
+  if (options.topology != "async" && !arguments.asynchronous_flags.empty()) {
+    throw InputError(arguments.asynchronous_flags.front(), "is for clients that do not wait for each other",
+                     "add --topology async");
   }
   take_scenario(arguments, options);
   if (!(options.timeout > 0)) {
@@ -116,6 +121,11 @@ void check_output(const Arguments& arguments) {
 /// An empty word is mostly a shell variable that was not set; it must not pass for an option left out.
 CLI::Validator not_empty() {
   return {[](const std::string& word) { return word.empty() ? "is empty; give a name" : ""; }, "", "not empty"};
+}
+
+/// Notes that a flag was given, with its default value perhaps.
+std::function<void(std::string)> note_in(std::vector<std::string>& flags, const std::string& flag) {
+  return [&flags, flag](const std::string&) { flags.push_back(flag); };
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -186,15 +196,19 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
   return solve(problems, options);
 }
 
-/// Results so far, if there are any, by the first client that still answers.
+/// Results so far, if there are any, by the first client that still answers; what is to be kept local, by each.
 void write_what_is_left(const Arguments& arguments, const Options& options, const Problem& problem,
                         const ClientLost& lost) {
-  if (!lost.so_far() || arguments.output.folder.empty() || !speaks_for_all(lost.lost())) return;
+  if (!lost.so_far() || arguments.output.folder.empty()) return;
+  const Result& result = *lost.so_far();
   OutputPlan output = arguments.output;
   output.plan = false;
-  output.keep_local = false;
-  OutputFolder folder(output.folder, file_names(output, 0, 1, true));
-  write_shared_results(folder, output, options, problem, *lost.so_far());
+  const bool speaks = speaks_for_all(lost.lost());
+  std::vector<std::string> names = speaks ? file_names({}, 0, 1, true) : std::vector<std::string>{};
+  if (!speaks && !output.keep_local) return;
+  OutputFolder folder(output.folder, names);
+  if (output.keep_local) write_local_rows(folder, result);
+  if (speaks) write_shared_results(folder, output, options, problem, result);
   folder.keep();
 }
 
@@ -220,7 +234,13 @@ int solve_files(const Arguments& arguments, Clients& clients) {
   });
 
   ProgressLine progress(stderr);
-  if (!arguments.quiet) options.on_check = [&](const Progress& now) { progress.update(now); };
+  const Timer timer;
+  if (!arguments.quiet) {
+    options.on_check = [&](Progress now) {
+      if (options.transport == "simulated") now.seconds = timer.seconds();  // who looks at it waits in real time
+      progress.update(now);
+    };
+  }
   options.interrupt = &StopOnSignal::requested();
   const StopOnSignal stop_on_signal;  // while results are written, too
   const Result result = [&] {
@@ -355,20 +375,25 @@ void add_solve_command(CLI::App& app, int& status) {
       ->add_option("--max-staleness", options.max_staleness,
                    "Iterations after which a client waits for a newer slice instead of using it")
       ->capture_default_str()
-      ->each([arguments](const std::string&) { arguments->asks_for_staleness = true; })
+      ->each(note_in(arguments->asynchronous_flags, "--max-staleness"))
       ->group("Topology async");
   command->add_option("--damping", options.damping, "Share of an update that is made, in (0, 1]")
       ->capture_default_str()
+      ->each(note_in(arguments->asynchronous_flags, "--damping"))
       ->group("Topology async");
   command
       ->add_option("--damping-kind", arguments->damping_kind, "Old and new are mixed: " + alternatives<DampingKind>())
       ->capture_default_str()
+      ->each(note_in(arguments->asynchronous_flags, "--damping-kind"))
       ->group("Topology async");
 
   command->add_option("--scenario", arguments->scenario, "The network to simulate, a JSON file (docs/simulation.md)")
       ->check(not_empty())
+      ->each(note_in(arguments->simulation_flags, "--scenario"))
       ->group("Transport simulated");
   command->add_option("--seed", arguments->seed, "Of the simulated network; default that of the scenario, or 1")
+      ->check(is_seed())
+      ->each(note_in(arguments->simulation_flags, "--seed"))
       ->group("Transport simulated");
 
   command->add_option("--output", arguments->output.folder, "Folder for f.npy, g.npy, trace.csv, summary.json")

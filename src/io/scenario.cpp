@@ -287,6 +287,10 @@ Scenario scenario_of(const Part& whole) {
 std::string text_of_file(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) throw InputError(path.string(), "is a folder", "give a JSON file");
+  // A pipe may never end.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    throw InputError(path.string(), "is not a regular file", "give a JSON file on a disk");
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError(path.string(), "cannot be opened: " + std::generic_category().message(errno));

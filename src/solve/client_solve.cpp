@@ -98,44 +98,42 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   });
   Monitor monitor(options, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
-  std::int64_t absorptions = 0;
-  std::size_t alone = 0;
-  if (options.stabilization == Stabilization::log) {
-    traffic.set_phase(Phase::rounds);
-    outcomes = log_sinkhorn(problem, *topology, monitor);
-  } else {
-    AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, safe_scaling(options.precision), threads);
-    try {
+  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, safe_scaling(options.precision), threads);
+  // What is known of the run, which ends well or by the loss of a client.
+  const auto describe = [&](Result& result) {
+    result.trace = monitor.take_trace();
+    result.solve_seconds = monitor.iterating().seconds();
+    result.absorptions = sinkhorn.absorptions();
+    result.targets_solved_alone = sinkhorn.targets_solved_alone();
+    result.simd = simd.name;
+    result.threads = threads;
+    result.passes = topology->passes();
+    result.delays = delays_seen(clients.rank(), topology->delays());
+    solved.report.compute_seconds = topology->compute_seconds();
+    solved.report.exchanges = topology->exchanges();
+    solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
+    solved.report.iterations = result.iterations - topology->iterations_left_out();
+  };
+  try {
+    if (options.stabilization == Stabilization::log) {
+      traffic.set_phase(Phase::rounds);
+      outcomes = log_sinkhorn(problem, *topology, monitor);
+    } else {
       outcomes = sinkhorn.run();
-    } catch (const ClientLost&) {
-      outcomes = sinkhorn.so_far();
-      solved.result.trace = monitor.take_trace();
-      solved.result.solve_seconds = monitor.iterating().seconds();
-      solved.result.absorptions = sinkhorn.absorptions();
-      solved.report.compute_seconds = topology->compute_seconds();
-      solved.report.exchanges = topology->exchanges();
-      solved.result.delays = delays_seen(clients.rank(), topology->delays());
-      throw;
     }
-    absorptions = sinkhorn.absorptions();
-    alone = sinkhorn.targets_solved_alone();
+    traffic.set_phase(Phase::results);
+    solved.result = summarize(problem, options, outcomes, evaluate(problem, *topology, options.norm, outcomes));
+    describe(solved.result);
+    solved.result.error_floor = floor_of(clients, problem, options.precision, outcomes);
+    if (entry.is_asynchronous) gather_delays(clients, *topology->delays(), solved.result);
+  } catch (const ClientLost&) {
+    if (outcomes.empty()) outcomes = sinkhorn.so_far();
+    if (solved.result.rows == 0) {
+      solved.result = summarize(problem, options, outcomes, unknown_evaluations(outcomes.size()));
+      describe(solved.result);
+    }
+    throw;
   }
-  traffic.set_phase(Phase::results);
-  solved.result = summarize(problem, options, outcomes, evaluate(problem, *topology, options.norm, outcomes));
-  Result& result = solved.result;
-  result.error_floor = floor_of(clients, problem, options.precision, outcomes);
-  result.trace = monitor.take_trace();
-  result.solve_seconds = monitor.iterating().seconds();
-  result.absorptions = absorptions;
-  result.targets_solved_alone = alone;
-  result.simd = simd.name;
-  result.threads = threads;
-  result.passes = topology->passes();
-  solved.report.compute_seconds = topology->compute_seconds();
-  solved.report.exchanges = topology->exchanges();
-  solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
-  solved.report.iterations = result.iterations - topology->iterations_left_out();
-  if (entry.is_asynchronous) gather_delays(clients, *topology->delays(), result);
 }
 
 }  // namespace
@@ -182,18 +180,11 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     gather_reports(clients, checked, traffic, solved.report, result);
     clients.barrier();  // who has left does not answer any more and would be taken for lost
   } catch (const ClientLost& lost) {
-    std::optional<Result> alone = summarize_alone(checked, options, solved.outcomes);
-    if (!alone) throw;
-    alone->trace = std::move(result.trace);
-    alone->delays = std::move(result.delays);
-    alone->solve_seconds = result.solve_seconds;
-    alone->absorptions = result.absorptions;
-    alone->clients = {complete_report(checked, traffic, solved.report)};
-    alone->clients.front().iterations = alone->iterations;
-    alone->lost_clients = lost.lost();
-    alone->threads = threads;
-    alone->simd = cpu::simd(options.simd).name;
-    result = std::move(*alone);
+    if (!know_all_slices(checked, solved.outcomes)) throw;
+    spread_known_potentials(checked, solved.outcomes, result);
+    result.status = Status::client_lost;
+    result.clients = {complete_report(checked, traffic, solved.report)};
+    result.lost_clients = lost.lost();
     describe();
     throw ClientLost(lost.what(), lost.lost(), std::make_shared<const Result>(std::move(result)));
   }

@@ -82,8 +82,15 @@ void gather_potentials(const Collectives& clients, const CheckedProblem& problem
   result.g_rest = std::move(g.rests);
 }
 
+bool know_all_slices(const CheckedProblem& problem, std::span<const Outcome> outcomes) {
+  return outcomes.size() == problem.targets &&
+         std::all_of(outcomes.begin(), outcomes.end(),
+                     [](const Outcome& outcome) { return outcome.whole.has_value(); });
+}
+
 void spread_known_potentials(const CheckedProblem& problem, std::span<const Outcome> outcomes, Result& result) {
   constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+  result.first_row = result.first_column = 0;
   const auto spread = [&](const Side& side, Potential WholePotentials::*which, std::vector<double>& values,
                           std::vector<double>& rests) {
     values.assign(side.given * outcomes.size(), minus_infinity);
@@ -133,10 +140,9 @@ void gather_delays(const Collectives& clients, const DelayTable& own, Result& re
   }
   std::vector<double> all(total);
   clients.gather(numbers, counts, all, kRoot);
-  if (!root) {
-    result.delays = seen;
-    return;
-  }
+  result.delays = seen;
+  if (!root) return;
+  result.delays.clear();
   const double* at = all.data();
   for (std::size_t to = 0; to < clients.size(); ++to) {
     for (const char slice : {'u', 'v'}) {

@@ -22,7 +22,9 @@ void gather_potentials(const Collectives& clients, const CheckedProblem& problem
 void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
                     const ClientReport& own, Result& result);
 
-/// Potentials as this client knows them by itself, in the same order. Every outcome has Outcome::whole.
+/// Whether this client has heard of all slices of all targets.
+[[nodiscard]] bool know_all_slices(const CheckedProblem& problem, std::span<const Outcome> outcomes);
+/// Potentials as it then knows them by itself, in the same order.
 void spread_known_potentials(const CheckedProblem& problem, std::span<const Outcome> outcomes, Result& result);
 
 /// What a client has seen of the others' slices; nothing if it kept no table.

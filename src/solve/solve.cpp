@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "comm/alone.hpp"
 #include "comm/transports.hpp"
@@ -34,7 +35,7 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
   }
   // Of simulated clients one computes at a time.
   const ClientPlace place{simulated ? "simulated" : "threads", simulated ? 1 : clients, true, simulated};
-  Result result;
+  std::optional<Result> result;  // of client 0
   const auto body = [&](Communicator& communicator) {
     Result own = solve_as_client(problem_of(communicator.rank()), options, communicator, place);
     if (communicator.rank() == 0) result = std::move(own);
@@ -48,7 +49,8 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
   } else {
     run_on_threads(clients, timeout, body);
   }
-  return result;
+  if (!result) throw ClientLost("client 0 was lost, and nobody was left to miss it", {0});
+  return std::move(*result);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "solve/gather_result.hpp"
-
 namespace fedsinkhorn {
 namespace {
 
@@ -44,20 +42,9 @@ Result summarize(const CheckedProblem& problem, const Options& options, std::spa
   return result;
 }
 
-std::optional<Result> summarize_alone(const CheckedProblem& problem, const Options& options,
-                                      std::span<const Outcome> outcomes) {
-  const bool knows_all = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.whole; });
-  if (outcomes.size() != problem.targets || !knows_all) return std::nullopt;
+std::vector<Evaluation> unknown_evaluations(std::size_t count) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  std::vector<Evaluation> evaluations;
-  for (const Outcome& outcome : outcomes) {
-    evaluations.push_back({{unknown, unknown, unknown, unknown}, {unknown, unknown}});
-    (void)outcome;
-  }
-  Result result = summarize(problem, options, outcomes, evaluations);
-  result.status = Status::client_lost;
-  spread_known_potentials(problem, outcomes, result);
-  return result;
+  return std::vector<Evaluation>(count, {{unknown, unknown, unknown, unknown}, {unknown, unknown}});
 }
 
 }  // namespace fedsinkhorn

@@ -13,9 +13,7 @@ namespace fedsinkhorn {
 [[nodiscard]] Result summarize(const CheckedProblem& problem, const Options& options, std::span<const Outcome> outcomes,
                                std::span<const Evaluation> evaluations);
 
-/// What this client can say by itself when others are lost: potentials as it last heard them, no costs. None if it does
-/// not know all slices of all targets.
-[[nodiscard]] std::optional<Result> summarize_alone(const CheckedProblem& problem, const Options& options,
-                                                    std::span<const Outcome> outcomes);
+/// Where a client was lost before costs were evaluated: NaN.
+[[nodiscard]] std::vector<Evaluation> unknown_evaluations(std::size_t count);
 
 }  // namespace fedsinkhorn

@@ -95,6 +95,12 @@ void Bulletin::catch_up() {
 
 void Bulletin::take() {
   communicator_.look_up();
+  // First: a farewell says that all news have been taken, so those seen after it are the last.
+  for (Farewell& farewell : farewells_) {
+    if (farewell.has_come || !farewell.receipt || !farewell.receipt->done()) continue;
+    farewell.has_come = true;
+    is_called_ = true;
+  }
   for (const SliceKind kind : kKinds) {
     for (std::size_t k = 0; k < communicator_.size(); ++k) {
       Subject& other = subject(kind, k);
@@ -117,11 +123,6 @@ void Bulletin::take() {
       }
       apply_(kind, k, other.inbox->values());
     }
-  }
-  for (Farewell& farewell : farewells_) {
-    if (farewell.has_come || !farewell.receipt || !farewell.receipt->done()) continue;
-    farewell.has_come = true;
-    is_called_ = true;
   }
   catch_up();
 }

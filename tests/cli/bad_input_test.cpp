@@ -307,9 +307,7 @@ std::vector<BadInput> bad_asynchrony() {
        {"--topology", "asynk", "centralized", "all-to-all", "star", "grid", "row-reduce", "async"}},
       // Flags that would do nothing.
       {"DampingOfOneClient", solve_cost("--damping 0.5"), {"--damping", "async"}},
-      {"DampingOfClientsThatWait",
-       solve_cost("--damping 0.5 --clients 2 --topology star"),
-       {"--damping", "star", "async"}},
+      {"DampingOfClientsThatWait", solve_cost("--damping 0.5 --clients 2 --topology star"), {"--damping", "async"}},
       {"MaxStalenessOfOneClient", solve_cost("--max-staleness 4"), {"--max-staleness", "async"}},
       {"MaxStalenessOfClientsThatWait", solve_cost("--max-staleness 4 --clients 2"), {"--max-staleness", "async"}},
   };
@@ -323,6 +321,12 @@ std::vector<BadInput> bad_simulations() {
   const std::string file = "bad.json";
   return {
       {"ScenarioOfThreads", solve_async("--scenario C.npy"), {"--scenario", "--transport simulated"}},
+      {"NetworkSeedNegative", solve_simulated("--seed -1"), {"--seed"}},
+      {"NetworkSeedTooLong", solve_simulated("--seed 99999999999999999999999"), {"--seed"}},
+      {"ScenarioPipe",
+       solve_simulated("--scenario pipe"),
+       {"pipe", "regular file"},
+       [](const fs::path& folder) { ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0); }},
       {"SeedOfThreads", solve_async("--seed 3"), {"--seed", "--transport simulated"}},
       {"SeedWord", solve_simulated("--seed lucky"), {"--seed"}},
       {"ScenarioEmpty", solve_simulated("--scenario ''"), {"--scenario"}},

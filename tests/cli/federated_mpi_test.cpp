@@ -68,13 +68,6 @@ TEST_F(Mpirun, ASimulationWhereThereAreRanks) {
                  before);
 }
 
-TEST_F(Mpirun, RanksWithDifferentStaleness) {
-  const auto before = snapshot(folder());
-  const std::string async = "--cost C.npy --topology async ";
-  const RunResult result = run_parts({{1, solve(async)}, {1, solve(async + "--max-staleness 3")}});
-  expect_refused(result, {"--max-staleness", "client 1", "3"}, before);
-}
-
 TEST_F(Mpirun, RanksWithDifferentOptions) {
   const auto before = snapshot(folder());
   const RunResult result = run_parts({{2, solve("--cost C.npy --tolerance 1e-6")}, {1, solve("--cost C.npy")}});

@@ -44,7 +44,7 @@ fuzz: build-fuzz/build.ninja ## Fuzz the .npy reader (FUZZ_SECONDS=600)
 	build-fuzz/npy-header-fuzz -max_total_time=$(FUZZ_SECONDS) -dict=fuzz/npy.dict -max_len=1024 \
 	  -artifact_prefix=build-fuzz/ -print_final_stats=1 build-fuzz/corpus fuzz/seeds
 
-sources = find include src tests bench examples fuzz \( -name '*.cpp' -o -name '*.hpp' \) -print0
+sources = find include src tests bench experiments examples fuzz \( -name '*.cpp' -o -name '*.hpp' \) -print0
 
 format: packages-lint ## Format all sources in place
 	@$(sources) | xargs -0 clang-format -i

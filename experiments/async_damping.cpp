@@ -10,17 +10,18 @@ void async_damping(std::size_t seeds) {
   if (seeds == 0) seeds = 25;
   const std::size_t laws = delay_laws().size();
   fmt::print("As above, {} seeds of each of the {} laws of delay in a line.\n\n", seeds, laws);
-  fmt::print("| clients | eta | kind | converged | timed out | diverged | iterations, median | most |\n"
-             "|---|---|---|---|---|---|---|---|\n");
+  fmt::print(
+      "| clients | eta | kind | converged | timed out | diverged | iterations, median | most |\n"
+      "|---|---|---|---|---|---|---|---|\n");
   struct Case {
     double eta;
     DampingKind kind;
   };
   for (const std::size_t clients : {2, 4, 8, 16}) {
-    for (const Case& which : {Case{1, DampingKind::geometric}, Case{0.5, DampingKind::arithmetic},
-                              Case{0.5, DampingKind::geometric}, Case{0.25, DampingKind::arithmetic},
-                              Case{0.25, DampingKind::geometric}, Case{0.1, DampingKind::arithmetic},
-                              Case{0.1, DampingKind::geometric}}) {
+    for (const Case& which :
+         {Case{1, DampingKind::geometric}, Case{0.5, DampingKind::arithmetic}, Case{0.5, DampingKind::geometric},
+          Case{0.25, DampingKind::arithmetic}, Case{0.25, DampingKind::geometric}, Case{0.1, DampingKind::arithmetic},
+          Case{0.1, DampingKind::geometric}}) {
       std::vector<Result> runs(seeds * laws);
       for_all(runs.size(), [&](std::size_t k) {
         const StudyProblem problem(k / laws);

@@ -11,8 +11,9 @@ void async_robustness(std::size_t seeds) {
   if (seeds == 0) seeds = 200;
   fmt::print("n = 256, epsilon 0.05, L1 tolerance 1e-12, at most 3,000 iterations of any client, {} seeds a line.\n\n",
              seeds);
-  fmt::print("| clients | delays | converged | timed out | diverged | iterations, median | most | used at age, most | "
-             "virtual time / all-to-all |\n|---|---|---|---|---|---|---|---|---|\n");
+  fmt::print(
+      "| clients | delays | converged | timed out | diverged | iterations, median | most | used at age, most | "
+      "virtual time / all-to-all |\n|---|---|---|---|---|---|---|---|---|\n");
   for (const std::size_t clients : {2, 4, 8, 16}) {
     for (const DelayLaw& law : delay_laws()) {
       std::vector<Result> runs(seeds);

@@ -7,9 +7,10 @@ namespace fedsinkhorn::experiments {
 
 void async_straggler(std::size_t seeds) {
   if (seeds == 0) seeds = 10;
-  fmt::print("Virtual time to an L1 error of 1e-9, async over all-to-all, one client slower by a factor; n = 256, "
-             "epsilon 0.05, medians of {} seeds. Below 1 async wins.\n\n",
-             seeds);
+  fmt::print(
+      "Virtual time to an L1 error of 1e-9, async over all-to-all, one client slower by a factor; n = 256, "
+      "epsilon 0.05, medians of {} seeds. Below 1 async wins.\n\n",
+      seeds);
   fmt::print("| clients | latency (iterations) |");
   for (int factor = 1; factor <= 10; ++factor) fmt::print(" {} x |", factor);
   fmt::print("\n|---|---|");

@@ -101,8 +101,10 @@ Options study_options(const DelayLaw& law, std::size_t n, std::size_t clients, s
 
 void for_all(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next{0};
+  const auto count_of_threads = static_cast<std::size_t>(processors_allowed());
   std::vector<std::jthread> threads;
-  for (int t = 0; t < processors_allowed(); ++t) {
+  threads.reserve(count_of_threads);
+  while (threads.size() < count_of_threads) {
     threads.emplace_back([&] {
       for (std::size_t k = next++; k < count; k = next++) body(k);
     });

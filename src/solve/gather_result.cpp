@@ -129,7 +129,7 @@ void gather_delays(const Collectives& clients, const DelayTable& own, Result& re
     for (const std::uint64_t count : row.uses) numbers.push_back(static_cast<double>(count));
   }
   const bool root = clients.rank() == kRoot;
-  const double length = static_cast<double>(numbers.size());
+  const auto length = static_cast<double>(numbers.size());
   std::vector<double> lengths(root ? clients.size() : 0);
   clients.gather({&length, 1}, std::vector<std::size_t>(clients.size(), 1), lengths, kRoot);
   std::vector<std::size_t> counts(clients.size(), numbers.size());

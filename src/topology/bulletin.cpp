@@ -256,7 +256,7 @@ std::int64_t Bulletin::part(std::int64_t number) {
     farewells_[k].sent = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, Tag::farewell);
   }
   wait_until_none([&] { return first_without(has_parted); });
-  double most = static_cast<double>(number);
+  auto most = static_cast<double>(number);
   for (std::size_t k = 0; k < farewells_.size(); ++k) {
     if (k != me) most = std::max(most, farewells_[k].incoming[1]);
   }

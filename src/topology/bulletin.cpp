@@ -97,6 +97,10 @@ void Bulletin::take() {
   communicator_.look_up();
   // First: a farewell says that all news have been taken, so those seen after it are the last.
   for (Farewell& farewell : farewells_) {
+    if (farewell.send && farewell.send->done()) {
+      farewell.send.reset();
+      farewell.has_gone = true;
+    }
     if (farewell.has_come || !farewell.receipt || !farewell.receipt->done()) continue;
     farewell.has_come = true;
     is_called_ = true;
@@ -150,7 +154,7 @@ std::vector<Pending*> Bulletin::everything_awaited() {
   }
   for (const Farewell& farewell : farewells_) {
     if (farewell.receipt && !farewell.has_come) list.push_back(farewell.receipt.get());
-    if (farewell.sent && !farewell.sent->done()) list.push_back(farewell.sent.get());
+    if (farewell.send) list.push_back(farewell.send.get());
   }
   return list;
 }
@@ -168,6 +172,7 @@ void Bulletin::wait_until_none(const Culprit& culprit) {
   std::optional<std::size_t> client;
   std::uint64_t heard = 0;
   double deadline = 0;
+  take();  // what follows goes by this look, see Outbox::add_to
   while (const std::optional<std::size_t> now_awaited = culprit()) {
     if (now_awaited != client || heard_from_[*client] != heard) {
       client = now_awaited;
@@ -239,9 +244,9 @@ std::int64_t Bulletin::part(std::int64_t number) {
   const std::size_t me = communicator_.rank();
   const auto all_taken_by = [&](std::size_t k) {
     return std::all_of(own_.begin(), own_.end(),
-                       [k](Own& own) { return !own.outboxes[k] || own.outboxes[k]->is_empty(); });
+                       [k](const Own& own) { return !own.outboxes[k] || own.outboxes[k]->is_empty(); });
   };
-  const auto has_parted = [&](std::size_t k) { return farewells_[k].has_come && farewells_[k].sent->done(); };
+  const auto has_parted = [&](std::size_t k) { return farewells_[k].has_come && farewells_[k].has_gone; };
   // The first other client of which that does not hold.
   const auto first_without = [&](const auto& property) -> std::optional<std::size_t> {
     for (std::size_t k = 0; k < communicator_.size(); ++k) {
@@ -253,7 +258,7 @@ std::int64_t Bulletin::part(std::int64_t number) {
   for (std::size_t k = 0; k < farewells_.size(); ++k) {
     if (k == me) continue;
     farewells_[k].outgoing = {shape_.stretch, static_cast<double>(number)};
-    farewells_[k].sent = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, Tag::farewell);
+    farewells_[k].send = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, Tag::farewell);
   }
   wait_until_none([&] { return first_without(has_parted); });
   auto most = static_cast<double>(number);

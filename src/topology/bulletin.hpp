@@ -115,8 +115,9 @@ class Bulletin {
     std::array<double, 2> incoming{};
     std::array<double, 2> outgoing{};
     std::unique_ptr<Pending> receipt;
-    std::unique_ptr<Pending> sent;
+    std::unique_ptr<Pending> send;  // until it is done
     bool has_come = false;
+    bool has_gone = false;
   };
 
   void catch_up();

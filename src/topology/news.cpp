@@ -35,25 +35,34 @@ std::size_t Inbox::take() {
   return newer;
 }
 
+void Outbox::clear_away() {
+  for (Send& send : sends_) {
+    if (send.message && send.message->done()) send.message.reset();
+  }
+}
+
 void Outbox::publish(std::span<const double> message, double answers) {
-  const auto free = std::find_if(sends_.begin(), sends_.end(),
-                                 [](const Send& send) { return !send.message || send.message->done(); });
+  clear_away();
+  const auto free = std::find_if(sends_.begin(), sends_.end(), [](const Send& send) { return !send.message; });
   is_behind_ = free == sends_.end();
   if (is_behind_) return;
-  free->message.reset();
   free->buffer.assign(message.begin(), message.end());
   free->buffer[3] = answers;
   free->message = communicator_.start_send(std::as_bytes(std::span(std::as_const(free->buffer))), to_, tag_);
 }
 
-bool Outbox::is_empty() {
-  return !is_behind_ && std::all_of(sends_.begin(), sends_.end(),
-                                    [](const Send& send) { return !send.message || send.message->done(); });
+void Outbox::catch_up(std::span<const double> message, double answers) {
+  if (is_behind_) return publish(message, answers);
+  clear_away();
+}
+
+bool Outbox::is_empty() const {
+  return !is_behind_ && std::all_of(sends_.begin(), sends_.end(), [](const Send& send) { return !send.message; });
 }
 
 void Outbox::add_to(std::vector<Pending*>& list) const {
   for (const Send& send : sends_) {
-    if (send.message && !send.message->done()) list.push_back(send.message.get());
+    if (send.message) list.push_back(send.message.get());
   }
 }
 

@@ -66,13 +66,12 @@ class Outbox {
 
   /// Sends a copy with that answer in its stamp, or remembers that something is to be sent when room is there.
   void publish(std::span<const double> message, double answers);
-  /// Sends what publish could not, in the shape it has by now.
-  void catch_up(std::span<const double> message, double answers) {
-    if (is_behind_) publish(message, answers);
-  }
-  /// Whether everything has been taken.
-  [[nodiscard]] bool is_empty();
-  /// Adds what is under way to a list of things to wait for.
+  /// Clears away what has been taken. Sends what publish could not, in the shape it has by now.
+  void catch_up(std::span<const double> message, double answers);
+  /// Whether everything had been taken when catch_up was called last.
+  [[nodiscard]] bool is_empty() const;
+  /// Adds what had not to a list of things to wait for. Both go by the same look, so that nothing is missed that
+  /// happens between them.
   void add_to(std::vector<Pending*>& list) const;
 
  private:
@@ -80,6 +79,8 @@ class Outbox {
     std::vector<double> buffer;
     std::unique_ptr<Pending> message;
   };
+
+  void clear_away();
 
   Communicator& communicator_;
   std::size_t to_;

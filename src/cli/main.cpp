@@ -80,7 +80,7 @@ int guarded_run(int argc, char** argv) {
   } catch (const fedsinkhorn::InputError& error) {
     return refuse(error.what());
   } catch (const ClientLost& error) {
-    if (!speaks_for_all(error.lost())) let_another_speak(2s);
+    if (!speaks_for_all(error.lost())) let_another_speak(10s);  // it may have results to write
     if (speaks_for_all(error.lost())) fmt::print(stderr, "{}\n", refusal_line(error.what()));
     return kClientLost;
   } catch (const ClientFailed&) {

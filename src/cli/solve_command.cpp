@@ -203,13 +203,18 @@ void write_what_is_left(const Arguments& arguments, const Options& options, cons
   const Result& result = *lost.so_far();
   OutputPlan output = arguments.output;
   output.plan = false;
+  output.keep_local &= result.transport == "mpi";  // in one process all is in one place anyway
   const bool speaks = speaks_for_all(lost.lost());
-  std::vector<std::string> names = speaks ? file_names({}, 0, 1, true) : std::vector<std::string>{};
   if (!speaks && !output.keep_local) return;
-  OutputFolder folder(output.folder, names);
-  if (output.keep_local) write_local_rows(folder, result);
-  if (speaks) write_shared_results(folder, output, options, problem, result);
-  folder.keep();
+  try {
+    OutputFolder folder(output.folder, {});
+    if (output.keep_local) write_local_rows(folder, result);
+    if (speaks) write_shared_results(folder, output, options, problem, result);
+    folder.keep();
+  } catch (const std::exception& error) {
+    // What the run ends with is the loss.
+    fmt::print(stderr, "{}\n", refusal_line(error.what()));
+  }
 }
 
 int solve_files(const Arguments& arguments, Clients& clients) {
@@ -279,7 +284,8 @@ void add_solve_command(CLI::App& app, int& status) {
   command->footer(
       "A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n"
       "Exit status: 0 converged, 2 bad input (nothing written), 3 stopped without converging,\n"
-      "4 a client was lost or timed out (async: results so far written), 130 interrupted (results so far written).");
+      "4 a client was lost or timed out (async: results so far written, if there are any),\n"
+      "130 interrupted (results so far written).");
 
   command->add_option("--cost", arguments->files.cost, "Cost matrix, .npy of n x m; +inf forbids a pair")
       ->check(not_empty())
@@ -396,7 +402,9 @@ void add_solve_command(CLI::App& app, int& status) {
       ->each(note_in(arguments->simulation_flags, "--seed"))
       ->group("Transport simulated");
 
-  command->add_option("--output", arguments->output.folder, "Folder for f.npy, g.npy, trace.csv, summary.json")
+  command
+      ->add_option("--output", arguments->output.folder,
+                   "Folder for f.npy, g.npy, trace.csv, summary.json, and delays.csv (async)")
       ->check(not_empty())
       ->group("Output");
   command

@@ -69,8 +69,9 @@ class Communicator {
   [[nodiscard]] virtual double now() const = 0;
   /// Whether all clients have that clock.
   [[nodiscard]] virtual bool shares_clock() const { return true; }
-  /// This client has computed with so many entries of a matrix. Time passes by itself, except in a simulation.
-  virtual void worked(double /*entries*/) {}
+  /// This client has computed with so many entries of a matrix. Time passes by itself, except in a simulation. Called
+  /// from destructors.
+  virtual void worked(double /*entries*/) noexcept {}
 
   /// Tells the others that this client gives up; `text` is what they will throw. Does not throw, does not wait long.
   virtual void give_up(bool bad_input, const char* text) noexcept = 0;

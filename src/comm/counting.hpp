@@ -21,8 +21,8 @@ struct Traffic {
   std::array<std::uint64_t, kPhases> messages_sent{};
 };
 
-/// Forwards everything. Payload bytes are counted when a message is started (news: when
-/// they have come, since receives are also posted for those that never will); the transport's own framing is not, nor
+/// Forwards everything. Payload bytes are counted when a message is started; those of news that are received when they
+/// have come, since receives are also posted for news that never will. The transport's own framing is not counted, nor
 /// are the rare control messages below it. Time spent in wait and in starting messages goes to `waiting`.
 class CountingCommunicator final : public ForwardingCommunicator {
  public:

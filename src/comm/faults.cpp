@@ -114,11 +114,6 @@ void HoldingCommunicator::look_up() {
   inner().look_up();
 }
 
-void HoldingCommunicator::worked(double entries) {
-  inner().worked(entries);
-  start_what_is_due();
-}
-
 bool HoldingCommunicator::is_holding(std::size_t to, Tag tag) const {
   return std::any_of(held_.begin(), held_.end(), [&](const auto& held) { return held.second->is_for(to, tag); });
 }
@@ -258,11 +253,6 @@ void StruckCommunicator::miss(const Pending& message) {
 void StruckCommunicator::look_up() {
   strike_if_due();
   inner().look_up();
-}
-
-void StruckCommunicator::worked(double entries) {
-  strike_if_due();
-  inner().worked(entries);
 }
 
 void PausedCommunicator::sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }

@@ -33,7 +33,6 @@ class HoldingCommunicator : public ForwardingCommunicator {
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) final;
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) final;
   void look_up() final;
-  void worked(double entries) final;
 
  protected:
   /// Seconds to hold back the next message; 0: none, it goes at once. Called once for every message.
@@ -150,8 +149,8 @@ struct Moment {
   double time = std::numeric_limits<double>::infinity();
 };
 
-/// Something happens to a client. Before every call that starts a message, waits, looks up or tells of work done, and
-/// during waits, it is seen whether the moment has come.
+/// Something happens to a client. Before every call that starts a message, waits or looks up, and during waits, it is
+/// seen whether the moment has come.
 class StruckCommunicator : public ForwardingCommunicator {
  public:
   StruckCommunicator(Communicator& inner, const Moment& moment) : ForwardingCommunicator(inner), moment_(moment) {}
@@ -161,7 +160,6 @@ class StruckCommunicator : public ForwardingCommunicator {
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) final;
   void miss(const Pending& message) final;
   void look_up() final;
-  void worked(double entries) final;
 
  protected:
   [[nodiscard]] bool has_come() const { return started_ >= moment_.messages || now() >= moment_.time; }

@@ -103,7 +103,7 @@ bool WatchedCommunicator::wait_any(std::span<Pending* const> messages, double un
   for (std::uint64_t turn = 0;; ++turn) {
     if (std::ranges::any_of(messages, is_done)) return true;
     const auto time = Clock::now();
-    look_now_and_then(time, messages.empty() ? nullptr : messages.front());
+    look_now_and_then(time);
     if (time >= deadline) return false;
     idle(turn, std::min(deadline, next_look_));
   }
@@ -111,13 +111,13 @@ bool WatchedCommunicator::wait_any(std::span<Pending* const> messages, double un
 
 void WatchedCommunicator::miss(const Pending& message) { call_the_roll(&message); }
 
-void WatchedCommunicator::look_up() { look_now_and_then(Clock::now(), nullptr); }
+void WatchedCommunicator::look_up() { look_now_and_then(Clock::now()); }
 
-void WatchedCommunicator::look_now_and_then(Clock::time_point now, const Pending* waited_for) {
+void WatchedCommunicator::look_now_and_then(Clock::time_point now) {
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
   look_for_notices();
-  if (roll_is_called_) call_the_roll(waited_for);
+  if (roll_is_called_) call_the_roll(nullptr);
 }
 
 void WatchedCommunicator::give_up(bool bad_input, const char* text) noexcept {

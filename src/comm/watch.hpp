@@ -64,7 +64,7 @@ class WatchedCommunicator : public Communicator {
 
   void look_for_notices();
   /// The same if it has not been done lately. Throws if the roll has been called.
-  void look_now_and_then(Clock::time_point now, const Pending* waited_for);
+  void look_now_and_then(Clock::time_point now);
   /// Looks for notices until the condition holds; false if that takes longer than `limit`.
   template <class Condition>
   bool look_until(Clock::duration limit, const Condition& condition);

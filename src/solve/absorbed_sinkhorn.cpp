@@ -49,9 +49,9 @@ std::vector<Outcome> AbsorbedSinkhorn::run() {
   traffic_.set_phase(Phase::rounds);
   run_together();
   while (!apart_.empty()) {
-    const Outcome start = std::move(apart_.back());
+    alone_ = std::move(apart_.back());
     apart_.pop_back();
-    run_alone(start);
+    run_alone(*alone_);
   }
   std::sort(finished_.begin(), finished_.end(), [](const Outcome& x, const Outcome& y) { return x.target < y.target; });
   return std::move(finished_);
@@ -111,7 +111,7 @@ void AbsorbedSinkhorn::first_round() {
   const Rebuilding counted(traffic_);
   const Collectives& clients = topology_.clients();
   const Norm norm = monitor_.options().norm;
-  iteration_ = checked_ = 1;
+  iteration_ = checked_ = made_here_ = 1;
   const std::vector<double> zero(m_, 0.0);
   std::vector<double> row_sums(n_);
   topology_.row_log_sums(zero, row_sums);
@@ -159,6 +159,7 @@ void AbsorbedSinkhorn::round() {
   const Stopwatch::Scope timed(monitor_.iterating());
   const bool ran_ahead = run_ahead();
   ++iteration_;
+  ++made_here_;
   topology_.rows(active(), q_.data(), u_next_.data());
   topology_.columns(active(), u_next_.data(), r_.data());
 
@@ -192,6 +193,7 @@ void AbsorbedSinkhorn::round() {
   }
   std::swap(u_, u_next_);
   std::swap(v_, v_next_);
+  topology_.settle();
   if (check && active() > 0) record_and_finish(notes);
   if (stretched && active() > 0) absorb_all();
 }
@@ -218,9 +220,10 @@ bool AbsorbedSinkhorn::run_ahead() {
     }
     return monitor_.interrupted() || claims_.wants_round(iteration, error, options.tolerance);
   };
-  const std::int64_t made = topology_.run_ahead(stretch);
-  iteration_ += made;
-  return made > 0;
+  const Ahead ahead = topology_.run_ahead(stretch);
+  iteration_ += ahead.most;
+  made_here_ += ahead.own;
+  return ahead.most > 0;
 }
 
 Note AbsorbedSinkhorn::judge(std::size_t slot, bool with_errors) const {
@@ -436,7 +439,7 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   std::vector<MarginalErrors> errors;
   measure(all, errors);
   for (std::size_t k = 0; k < all.size(); ++k) finished_.push_back(outcome(k, status, errors[k]));
-  ids_.clear();
+  while (active() > 0) remove(active() - 1);
 }
 
 // Both marginals of the plans as they stand, at the price of one iteration.
@@ -471,6 +474,7 @@ std::vector<Outcome> AbsorbedSinkhorn::so_far() {
   for (std::size_t slot = 0; slot < active(); ++slot) {
     outcomes.push_back(outcome(slot, Status::client_lost, last_errors_));
     outcomes.back().iterations = std::max(iteration_, checked_);
+    if (!outcomes.back().whole && alone_) outcomes.back().whole = alone_->whole;
   }
   for (Outcome& left : apart_) {
     outcomes.push_back(std::move(left));

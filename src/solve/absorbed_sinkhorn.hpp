@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,8 @@ class AbsorbedSinkhorn {
   /// When run has thrown ClientLost: every target as this client knew it, if it knew anything.
   [[nodiscard]] std::vector<Outcome> so_far();
 
+  /// By this client, of all targets.
+  [[nodiscard]] std::int64_t iterations_made() const { return made_here_; }
   [[nodiscard]] std::int64_t absorptions() const { return absorptions_; }
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
 
@@ -89,15 +92,17 @@ class AbsorbedSinkhorn {
   std::vector<double> u_next_, v_next_;  // written by a round, then swapped with u_, v_
   std::vector<double> q_, r_;
   std::int64_t iteration_ = 0;
-  std::int64_t checked_ = 0;  // iteration of the last round that could be a check
-  bool stop_ = false;         // asked for at some client
-  bool runaway_ = false;      // see rebuild()
+  std::int64_t made_here_ = 0;  // by this client
+  std::int64_t checked_ = 0;    // iteration of the last round that could be a check
+  bool stop_ = false;           // asked for at some client
+  bool runaway_ = false;        // see rebuild()
 
   Claims claims_;
   MarginalErrors last_errors_;  // as recorded last
 
   std::vector<Outcome> finished_;
-  std::vector<Outcome> apart_;  // targets that left the common range, to be solved alone
+  std::optional<Outcome> alone_;  // where the target that is solved alone started
+  std::vector<Outcome> apart_;    // targets that left the common range, to be solved alone
   std::int64_t absorptions_ = 0;
   std::size_t solved_alone_ = 0;
 };

@@ -112,7 +112,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     solved.report.compute_seconds = topology->compute_seconds();
     solved.report.exchanges = topology->exchanges();
     solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
-    solved.report.iterations = result.iterations - topology->iterations_left_out();
+    solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };
   try {
     if (options.stabilization == Stabilization::log) {
@@ -130,6 +130,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     if (outcomes.empty()) outcomes = sinkhorn.so_far();
     if (solved.result.rows == 0) {
       solved.result = summarize(problem, options, outcomes, unknown_evaluations(outcomes.size()));
+      solved.result.error_floor = std::numeric_limits<double>::quiet_NaN();
       describe(solved.result);
     }
     throw;
@@ -183,6 +184,8 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     if (!know_all_slices(checked, solved.outcomes)) throw;
     spread_known_potentials(checked, solved.outcomes, result);
     result.status = Status::client_lost;
+    result.exchanges = solved.report.exchanges;
+    result.kernel_bytes = solved.report.kernel_bytes;
     result.clients = {complete_report(checked, traffic, solved.report)};
     result.lost_clients = lost.lost();
     describe();

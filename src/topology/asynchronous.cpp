@@ -34,21 +34,10 @@ class Asynchronous final : public AllToAll {
         max_staleness_(static_cast<std::size_t>(context.options.max_staleness)),
         delays_(everyone_.size()) {}
 
-  void absorb(std::span<const double> phi, std::span<const double> psi) override {
-    // Until v has been shared, what is known belongs to the old potentials.
-    for (std::size_t slot = 0; knows_all() && slot * columns_.whole_size() < v_.size(); ++slot) {
-      before_absorption_.push_back(*known(slot));
-    }
-    AllToAll::absorb(phi, psi);
-  }
-  void share(std::size_t targets, const double* v, std::span<Note> notes) override {
-    AllToAll::share(targets, v, notes);
-    before_absorption_.clear();
-  }
-
-  [[nodiscard]] std::int64_t run_ahead(const Stretch& stretch) override {
-    if (everyone_.size() == 1 || stretch.iteration >= stretch.last) return 0;
+  [[nodiscard]] Ahead run_ahead(const Stretch& stretch) override {
+    if (everyone_.size() == 1 || stretch.iteration >= stretch.last) return {};
     if (u_.empty()) share_u(stretch.targets, stretch.u);
+    is_ahead_ = true;
     ++stretches_;
     make_room(stretch.targets);
     const Bulletin::Apply apply = [&](SliceKind kind, std::size_t from, std::span<const double> values) {
@@ -63,27 +52,28 @@ class Asynchronous final : public AllToAll {
     }
     const std::int64_t most = bulletin.part(made);
     exchanges_ += bulletin.waits() + 1;
-    left_out_ += most - made;
     columns_.gather(stretch.targets, stretch.v, v_.data());
-    return most;
+    settle();
+    return {most, made};
+  }
+  void settle() override {
+    is_ahead_ = false;
+    settled_.clear();
+    if (everyone_.size() == 1) return;  // there is nobody to lose
+    for (std::size_t slot = 0; slot * columns_.whole_size() < v_.size(); ++slot) settled_.push_back(heard(slot));
+  }
+  void remove(std::size_t slot) override {
+    AllToAll::remove(slot);
+    if (slot < settled_.size()) settled_.erase(settled_.begin() + static_cast<std::ptrdiff_t>(slot));
   }
 
+  // During a round slices may be of different origin, or not usable: then what was there before it counts.
   [[nodiscard]] std::optional<KnownPotentials> known(std::size_t slot) const override {
-    if (!before_absorption_.empty()) return before_absorption_.at(slot);
-    if (!knows_all()) return std::nullopt;
-    const std::size_t n = rows_.whole_size();
-    const std::size_t m = columns_.whole_size();
-    KnownPotentials result{phi_, psi_, std::vector<double>(n), std::vector<double>(m)};
-    for (std::size_t k = 0; k < rows_.members(); ++k) {
-      const Range slice = rows_.slice(k);
-      const double* from = u_.data() + u_.size() / n * slice.first + slot * slice.size();
-      std::copy_n(from, slice.size(), result.u.begin() + static_cast<std::ptrdiff_t>(slice.first));
-    }
-    std::copy_n(v_.data() + slot * m, m, result.v.begin());
-    return result;
+    if (is_ahead_) return heard(slot);
+    if (slot < settled_.size()) return settled_[slot];
+    return std::nullopt;
   }
   [[nodiscard]] const DelayTable* delays() const override { return &delays_; }
-  [[nodiscard]] std::int64_t iterations_left_out() const override { return left_out_; }
 
  private:
   /// How an iteration went: it was made; it was, and a round is wanted; it was left, because others want a round.
@@ -144,11 +134,11 @@ class Asynchronous final : public AllToAll {
     return true;
   }
 
-  // Published every local_steps iterations.
+  // Published every local_steps iterations, and in time for those who wait for anything at all.
   static void tell(Bulletin& bulletin, SliceKind kind, const Stretch& stretch, std::int64_t number,
                    std::span<const double> message) {
     if (message.empty()) return;
-    if (number % stretch.local_steps == 0) {
+    if (number % stretch.local_steps == 0 || bulletin.is_overdue(kind)) {
       bulletin.publish(kind, number, message);
     } else {
       bulletin.keep(kind, number, message);
@@ -217,10 +207,22 @@ class Asynchronous final : public AllToAll {
     return shape;
   }
 
+  [[nodiscard]] KnownPotentials heard(std::size_t slot) const {
+    const std::size_t n = rows_.whole_size();
+    const std::size_t m = columns_.whole_size();
+    KnownPotentials result{phi_, psi_, std::vector<double>(n), std::vector<double>(m)};
+    for (std::size_t k = 0; k < rows_.members(); ++k) {
+      const Range slice = rows_.slice(k);
+      const double* from = u_.data() + u_.size() / n * slice.first + slot * slice.size();
+      std::copy_n(from, slice.size(), result.u.begin() + static_cast<std::ptrdiff_t>(slice.first));
+    }
+    std::copy_n(v_.data() + slot * m, m, result.v.begin());
+    return result;
+  }
+
   [[nodiscard]] bool has_nothing(std::size_t client) const {
     return rows_.slice(client).empty() && columns_.slice(client).empty();
   }
-  [[nodiscard]] bool knows_all() const { return !u_.empty() && !v_.empty(); }
   [[nodiscard]] std::ptrdiff_t first_of_own_u(std::size_t targets) const {
     return static_cast<std::ptrdiff_t>(targets * rows_.slice(me()).first);
   }
@@ -230,10 +232,10 @@ class Asynchronous final : public AllToAll {
   const std::size_t max_staleness_;
   DelayTable delays_;
   std::int64_t stretches_ = 0;
-  std::int64_t left_out_ = 0;
+  bool is_ahead_ = false;
   std::vector<std::vector<Note>> notes_;  // by client, by target
   std::vector<double> q_, r_, next_, message_v_;
-  std::vector<KnownPotentials> before_absorption_;  // by slot; mostly empty
+  std::vector<KnownPotentials> settled_;  // by slot, when a stretch or a round was last over
 };
 
 }  // namespace

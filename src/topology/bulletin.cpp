@@ -112,8 +112,10 @@ void Bulletin::take() {
       const std::size_t newer = other.inbox->take();
       if (newer == 0) continue;
       heard_from_[k] += newer;
-      delays_.superseded(kind, k, newer - 1 + (other.is_new ? 1 : 0));
-      other.is_new = true;
+      if (shape_.has_slice[index(kind)][k]) {
+        delays_.superseded(kind, k, newer - 1 + (other.is_new ? 1 : 0));
+        other.is_new = true;
+      }
       const NewsStamp& stamp = other.inbox->stamp();
       if (!communicator_.shares_clock()) {
         other.clock_ahead = std::min(other.clock_ahead, communicator_.now() - stamp.published);
@@ -234,7 +236,7 @@ void Bulletin::note_use(SliceKind kind) {
   for (std::size_t k = 0; k < communicator_.size(); ++k) {
     Subject& other = subject(kind, k);
     other.used = other.iteration;
-    if (!other.is_new || !shape_.has_slice[index(kind)][k]) continue;
+    if (!other.is_new) continue;
     other.is_new = false;
     delays_.used(kind, k, times_.begun_after(other.published));
   }

@@ -69,6 +69,10 @@ class Bulletin {
 
   /// Publishes this client's message of that kind as of the end of its given iteration.
   void publish(SliceKind kind, std::int64_t iteration, std::span<const double> values);
+  /// Whether others may soon give this client up, having heard nothing.
+  [[nodiscard]] bool is_overdue(SliceKind kind) const {
+    return communicator_.now() - own_[index(kind)].published > communicator_.timeout() / 4;
+  }
   /// Keeps it for when this client waits, without sending it.
   void keep(SliceKind kind, std::int64_t iteration, std::span<const double> values);
 

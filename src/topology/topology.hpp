@@ -34,6 +34,12 @@ struct Stretch {
   std::function<bool(std::int64_t iteration, double error_a, double error_b)> observe;
 };
 
+/// How many that were: at the client that made most, and here.
+struct Ahead {
+  std::int64_t most = 0;
+  std::int64_t own = 0;
+};
+
 /// Potentials of all rows and columns of one target, as far as one client has heard.
 struct KnownPotentials {
   std::vector<double> phi, psi;  ///< what is absorbed
@@ -65,13 +71,15 @@ class Topology {
   /// Both halves without asking anybody: own u and v are updated, those of others taken as last heard.
   /// An update that gives zero, infinity or NaN is not made.
   virtual void local_step(std::size_t targets, Masses b, double* u, double* v) = 0;
-  /// Iterations up to the next round: local steps, or what a topology has to offer. Returns how many; all clients the
-  /// same number, though each may have made fewer.
-  [[nodiscard]] virtual std::int64_t run_ahead(const Stretch& stretch) {
-    const std::int64_t steps = std::min(stretch.local_steps - 1, stretch.last - stretch.iteration);
+  /// Iterations up to the next round: local steps, or what a topology has to offer. All clients return the same `most`.
+  [[nodiscard]] virtual Ahead run_ahead(const Stretch& stretch) {
+    const std::int64_t steps =
+        std::max<std::int64_t>(0, std::min(stretch.local_steps - 1, stretch.last - stretch.iteration));
     for (std::int64_t step = 0; step < steps; ++step) local_step(stretch.targets, stretch.b, stretch.u, stretch.v);
-    return std::max<std::int64_t>(0, steps);
+    return {steps, steps};
   }
+  /// The loop has taken over u and v as they were exchanged in the last round.
+  virtual void settle() {}
   /// The target in that slot is finished; those after it move down.
   virtual void remove(std::size_t slot) = 0;
 
@@ -98,8 +106,6 @@ class Topology {
   [[nodiscard]] virtual std::optional<KnownPotentials> known(std::size_t /*slot*/) const { return std::nullopt; }
   /// How old slices were when this client used them, where that can vary.
   [[nodiscard]] virtual const DelayTable* delays() const { return nullptr; }
-  /// Iterations of others during which this client made none.
-  [[nodiscard]] virtual std::int64_t iterations_left_out() const { return 0; }
 };
 
 }  // namespace fedsinkhorn

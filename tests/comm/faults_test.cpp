@@ -401,7 +401,6 @@ TEST(Killed, DoesNotAnswerFromTheMomentOn) {
     over.request_stop();
     EXPECT_THROW((void)client.wait_any({}, client.now() + 100), Killed);
     EXPECT_THROW(client.look_up(), Killed);
-    EXPECT_THROW(client.worked(1), Killed);
   });
 }
 

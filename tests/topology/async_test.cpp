@@ -102,6 +102,24 @@ TEST(AsyncOnThreads, AwkwardProblems) {
   expect_plan_of_centralized(tiny.view(), asynchronous(3, 1e-10), 1e-7);
 }
 
+// Potentials that drift apart: kernels are rebuilt with several targets, and some are solved alone.
+TEST(AsyncOnThreads, SeveralTargetsAtSmallEpsilon) {
+  OwnedProblem owned = testing::point_problem(41, 47, 2e-3, 21);
+  owned.targets = 3;
+  Random random(22);
+  owned.b.assign(3 * owned.m, 0);
+  for (double& mass : owned.b) mass = std::pow(10.0, random.uniform(-6, 0));
+  for (const std::size_t k : {0, 1, 2}) testing::normalise(owned.b, k, 3);
+  Options options = asynchronous(3, 1e-8);
+  options.precision = Precision::mixed;  // absorbs early
+  const Result result = solve(owned.view(), options);
+  EXPECT_EQ(result.status, Status::converged);
+  EXPECT_GT(result.absorptions, 0);
+  for (const ClientReport& client : result.clients) EXPECT_GT(client.iterations, 0);
+  options.precision = Precision::float64;
+  expect_plan_of_centralized(owned.view(), options, 1e-5);
+}
+
 TEST(AsyncOnThreads, UnevenSlices) {
   const OwnedProblem owned = testing::random_problem(101, 83, 0.05, 6);
   Options options = asynchronous(4);

@@ -12,6 +12,11 @@ function(fedsinkhorn_private_settings target)
   endif()
 endfunction()
 
+# For what runs no inner loops: optimising it takes time and gains none.
+function(fedsinkhorn_compile_fast target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # A module is a set of objects; the libraries below are made of all of them.
 #   fedsinkhorn_module(name SOURCES ... LINK ...)
 function(fedsinkhorn_module name)

@@ -1,5 +1,5 @@
 // A network to simulate: how long messages and work take, and what goes wrong. In a simulation nobody waits: the clock
-// is advanced from one event to the next, and the same scenario gives the same run on every machine.
+// is advanced from one event to the next, and the same scenario gives the same run.
 #pragma once
 
 #include <cstddef>

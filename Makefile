@@ -25,9 +25,11 @@ test: build ## Build and run the tests
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
 
+# Left out: tests that mostly wait for time limits, and those that run the same code very often.
+slow_under_sanitizers = LostClient|ThreadsTest|DemoDrawsAPicture|FiftyDigits|Simulated\.Conform|AlwaysConverges|ManyClients
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build --preset asan
-	ctest --preset asan -j $(TEST_JOBS)
+	ctest --preset asan -j $(TEST_JOBS) -E '$(slow_under_sanitizers)'
 
 # Only what clients on threads do: the rest has no threads of its own, and MPI is not instrumented.
 tsan: tsan-comm ## Build and test clients on threads with ThreadSanitizer
@@ -36,7 +38,7 @@ tsan: tsan-comm ## Build and test clients on threads with ThreadSanitizer
 
 tsan-comm: build-tsan/build.ninja ## Of that, the transport alone, which takes a minute
 	cmake --build --preset tsan --target test-comm
-	ctest --preset tsan -j $(TEST_JOBS) -R '^comm\.'
+	ctest --preset tsan -j $(TEST_JOBS) -R '^comm\.' -E '$(slow_under_sanitizers)'
 
 fuzz: build-fuzz/build.ninja ## Fuzz the .npy reader (FUZZ_SECONDS=600)
 	cmake --build build-fuzz --target npy-header-fuzz

@@ -8,6 +8,7 @@
 
 #include "core/parallel.hpp"
 #include "solve/agreement.hpp"
+#include "solve/deviations.hpp"
 #include "topology/scalings.hpp"
 
 namespace fedsinkhorn {
@@ -201,11 +202,10 @@ void AbsorbedSinkhorn::round() {
 // Iterations between rounds, on what is known of the others. True if there were any.
 bool AbsorbedSinkhorn::run_ahead() {
   const Options& options = monitor_.options();
-  std::vector<const double*> masses;
-  for (std::size_t k = 0; k < active(); ++k) masses.push_back(b(k));
+  const std::vector<const double*> masses_b = masses();
   Stretch stretch;
   stretch.targets = active();
-  stretch.b = masses;
+  stretch.b = masses_b;
   stretch.u = u_.data();
   stretch.v = v_.data();
   stretch.local_steps = options.local_steps;
@@ -285,68 +285,28 @@ void AbsorbedSinkhorn::absorb_all() {
   const Collectives& clients = topology_.clients();
   const double epsilon = problem_.epsilon;
   const std::size_t targets = active();
-  // Deviations from the absorbed potentials, in units of epsilon.
-  const auto deviations = [&](const std::vector<double>& scalings, std::size_t size, const auto& mass) {
-    std::vector<double> logs(targets * size);
-    for (std::size_t k = 0; k < targets; ++k) {
-      for (std::size_t i = 0; i < size; ++i) {
-        const double share = mass(k)[i];
-        logs[k * size + i] = share > 0 ? std::log(scalings[k * size + i] / share) : -kInfinity;
-      }
-    }
-    return logs;
-  };
-  const auto masses_a = [&](std::size_t) { return problem_.a.data(); };
-  const auto masses_b = [&](std::size_t k) { return b(k); };
-  std::vector<double> rows = deviations(u_, n_, masses_a);
-  std::vector<double> columns = deviations(v_, m_, masses_b);
-
-  const auto middle = [&](const std::vector<double>& logs, std::size_t size, std::size_t i) {
-    double low = kInfinity;
-    double high = -kInfinity;
-    for (std::size_t k = 0; k < targets; ++k) {
-      const double x = logs[k * size + i];
-      if (std::isinf(x)) continue;
-      low = std::min(low, x);
-      high = std::max(high, x);
-    }
-    return low <= high ? (low + high) / 2 : 0.0;
-  };
-  std::vector<double> phi(n_);
-  std::vector<double> psi(m_);
-  for (std::size_t i = 0; i < n_; ++i) phi[i] = phi_[i] + epsilon * middle(rows, n_, i);
-  for (std::size_t j = 0; j < m_; ++j) psi[j] = psi_[j] + epsilon * middle(columns, m_, j);
+  const std::vector<const double*> masses_a(targets, problem_.a.data());
+  const std::vector<const double*> masses_b = masses();
+  Deviations rows(u_, n_, masses_a);
+  Deviations columns(v_, m_, masses_b);
+  std::vector<double> phi = rows.centre(phi_, epsilon);
+  std::vector<double> psi = columns.centre(psi_, epsilon);
   const double grid = exact_grid(greatest_of_all(clients, std::max(largest_magnitude(phi), largest_magnitude(psi))));
-
-  // Old minus new base is exact: both are multiples of small powers of two and close together.
-  const auto rebase = [&](std::vector<double>& base, std::vector<double>& wanted, std::vector<double>& logs,
-                          std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) {
-      wanted[i] = round_to_grid(wanted[i], grid);
-      const double moved = (base[i] - wanted[i]) / epsilon;
-      for (std::size_t k = 0; k < targets; ++k) logs[k * size + i] += moved;
-    }
-  };
-  rebase(phi_, phi, rows, n_);
-  rebase(psi_, psi, columns, m_);
+  for (double& x : phi) x = round_to_grid(x, grid);
+  for (double& x : psi) x = round_to_grid(x, grid);
+  rows.move(phi_, phi, epsilon);
+  columns.move(psi_, psi, epsilon);
 
   const double far = std::log(safe_scaling_) / 2;
-  const auto is_far = [&](std::size_t k) {
-    const auto beyond = [far](double x) { return std::isfinite(x) && std::abs(x) > far; };
-    const auto rk = rows.begin() + static_cast<std::ptrdiff_t>(k * n_);
-    const auto ck = columns.begin() + static_cast<std::ptrdiff_t>(k * m_);
-    return std::any_of(rk, rk + static_cast<std::ptrdiff_t>(n_), beyond) ||
-           std::any_of(ck, ck + static_cast<std::ptrdiff_t>(m_), beyond);
-  };
   std::vector<bool> leaves(targets);
-  for (std::size_t k = 0; k < targets; ++k) leaves[k] = targets > 1 && is_far(k);
+  for (std::size_t k = 0; k < targets; ++k) {
+    leaves[k] = targets > 1 && (rows.any_beyond(k, far) || columns.any_beyond(k, far));
+  }
   if (targets > 1) any_of_all(clients, leaves);
-  for (std::size_t k = targets; k-- > 0;) {
+  for (std::size_t k = 0; k < targets; ++k) {
     if (leaves[k]) continue;
-    for (std::size_t i = 0; i < n_; ++i) u_next_[k * n_ + i] = problem_.a[i] * std::exp(rows[k * n_ + i]);
-    for (std::size_t j = 0; j < m_; ++j) {
-      v_next_[k * m_ + j] = b(k)[j] > 0 ? b(k)[j] * std::exp(columns[k * m_ + j]) : 0.0;
-    }
+    rows.write_scalings(k, part(u_next_, k, n_));
+    columns.write_scalings(k, part(v_next_, k, m_));
   }
   // The potentials of those who leave are still relative to the old base.
   for (std::size_t k = 0; k < targets; ++k) {
@@ -379,6 +339,12 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
   if (runaway) notes[0].set(Note::kRunaway);
   share(v_, notes);
   runaway_ = notes[0].has(Note::kRunaway);
+}
+
+std::vector<const double*> AbsorbedSinkhorn::masses() const {
+  std::vector<const double*> result;
+  for (std::size_t k = 0; k < active(); ++k) result.push_back(b(k));
+  return result;
 }
 
 // A stop asked for anywhere is a stop for all.

@@ -71,6 +71,8 @@ class AbsorbedSinkhorn {
   void remove(std::size_t slot);
 
   [[nodiscard]] std::size_t active() const { return ids_.size(); }
+  /// b of every slot.
+  [[nodiscard]] std::vector<const double*> masses() const;
   [[nodiscard]] const double* b(std::size_t slot) const { return problem_.target(ids_[slot]); }
   [[nodiscard]] static std::span<double> part(std::vector<double>& values, std::size_t slot, std::size_t size) {
     return {values.data() + slot * size, size};

@@ -31,20 +31,8 @@ const Names kAsyncResultFiles = {"delays.csv", "f.npy", "g.npy", "summary.json",
 const std::string kMoodyNetwork = R"({"seed": 7, "latency": {"law": "log-normal", "median": 1e-4, "sigma": 1},
   "compute": {"factor": {"law": "uniform", "least": 0.5, "most": 2}}})";
 
-class AsyncTest : public FederatedTest {
+class AsyncTest : public RectangularTest {
  protected:
-  static constexpr std::size_t n = 60;
-  static constexpr std::size_t m = 83;
-
-  AsyncTest() {
-    write("C.npy", random_values(n * m, 1), {n, m});
-    write("a.npy", random_masses(n, 2), {n});
-    write("b.npy", random_masses(m, 3), {m});
-  }
-
-  static std::string solve(const std::string& output, const std::string& flags) {
-    return "solve --cost C.npy --a a.npy --b b.npy --epsilon 0.05 --quiet --output " + output + " " + flags;
-  }
   /// Tight enough for plans to agree to 1e-9, whatever way they were come by.
   static std::string solve_tightly(const std::string& output, const std::string& flags) {
     return solve(output, "--plan --tolerance 1e-11 " + flags);

@@ -142,4 +142,14 @@ void FederatedTest::expect_refused(const RunResult& result, const std::vector<st
   EXPECT_EQ(snapshot(folder()), before);
 }
 
+RectangularTest::RectangularTest() {
+  write("C.npy", random_values(n * m, 1), {n, m});
+  write("a.npy", random_masses(n, 2), {n});
+  write("b.npy", random_masses(m, 3), {m});
+}
+
+std::string RectangularTest::solve(const std::string& output, const std::string& flags) {
+  return "solve --cost C.npy --a a.npy --b b.npy --epsilon 0.05 --quiet --output " + output + " " + flags;
+}
+
 }  // namespace fedsinkhorn::test

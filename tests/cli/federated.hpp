@@ -60,4 +60,14 @@ class FederatedTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+/// With a problem of 60 x 83, which no number of clients divides evenly.
+class RectangularTest : public FederatedTest {
+ protected:
+  static constexpr std::size_t n = 60;
+  static constexpr std::size_t m = 83;
+
+  RectangularTest();
+  static std::string solve(const std::string& output, const std::string& flags = "");
+};
+
 }  // namespace fedsinkhorn::test

@@ -128,20 +128,8 @@ INSTANTIATE_TEST_SUITE_P(Federated, SamePotentials,
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-class Federated : public FederatedTest {
+class Federated : public RectangularTest {
  protected:
-  static constexpr std::size_t n = 60;
-  static constexpr std::size_t m = 83;
-
-  Federated() {
-    write("C.npy", random_values(n * m, 1), {n, m});
-    write("a.npy", random_masses(n, 2), {n});
-    write("b.npy", random_masses(m, 3), {m});
-  }
-
-  static std::string solve(const std::string& output, const std::string& flags = "") {
-    return "solve --cost C.npy --a a.npy --b b.npy --epsilon 0.05 --quiet --output " + output + " " + flags;
-  }
   static std::string endless(const std::string& flags) {
     return "solve --cost C.npy --epsilon 0.05 --tolerance 0 --max-iterations 1000000000000 --check-every 10 "
            "--threads 1 --output r " +

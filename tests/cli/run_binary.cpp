@@ -302,17 +302,6 @@ Arguments words_of(const std::string& line) {
   return words;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = ::testing::TempDir() + "fedsinkhorn_cli_XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) require(errno, "mkdtemp");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 void write_bytes(const fs::path& path, const std::string& bytes) {
   std::ofstream stream(path, std::ios::binary);
   if (!stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()) {

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace fedsinkhorn::test {
 
 using Arguments = std::vector<std::string>;
@@ -79,19 +81,7 @@ struct Ranks {
 // ---------------------------------------------------------------------------------------------------------------------
 // Files
 
-/// A fresh folder, removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using testing::TemporaryFolder;
 
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 [[nodiscard]] std::string read_bytes(const std::filesystem::path& path);

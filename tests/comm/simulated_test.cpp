@@ -18,6 +18,7 @@
 #include "comm/conformance.hpp"
 #include "comm/counting.hpp"
 #include "comm/draw.hpp"
+#include "comm/line_of.hpp"
 #include "comm/stopwatch.hpp"
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
@@ -83,16 +84,6 @@ void receive_bytes(Communicator& communicator, std::size_t count, std::size_t fr
 
 /// Nothing but time passes.
 bool sleep_until(Communicator& communicator, double time) { return communicator.wait_any({}, time); }
-
-template <class Error>
-std::string line_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing of the kind was thrown";
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Like every transport

@@ -14,6 +14,7 @@
 
 #include "comm/collectives.hpp"
 #include "comm/conformance.hpp"
+#include "comm/line_of.hpp"
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -69,16 +70,6 @@ INSTANTIATE_TEST_SUITE_P(Clients, OnThreads, testing::Range<std::size_t>(1, 9), 
 void receive_a_number(Communicator& communicator, std::size_t from) {
   double number = 0;
   communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, Tag::first_free);
-}
-
-template <class Error>
-std::string line_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing of the kind was thrown";
 }
 
 TEST(ThreadsFail, ACauseComesOutOfOneClient) {

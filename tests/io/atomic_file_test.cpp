@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "fedsinkhorn/error.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -25,16 +26,6 @@ namespace fs = std::filesystem;
 
 class AtomicFileTest : public ::testing::Test {
  protected:
-  AtomicFileTest() {
-    std::string name = ::testing::TempDir() + "atomic_file_XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + name);
-    folder_ = name;
-  }
-  ~AtomicFileTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   [[nodiscard]] std::vector<std::string> listing() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
@@ -42,7 +33,8 @@ class AtomicFileTest : public ::testing::Test {
     return names;
   }
 
-  fs::path folder_;
+  testing::TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 using Names = std::vector<std::string>;

@@ -25,6 +25,7 @@
 
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -33,23 +34,14 @@ namespace fs = std::filesystem;
 
 class NpyTest : public ::testing::Test {
  protected:
-  NpyTest() {
-    std::string name = ::testing::TempDir() + "npy_XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + name);
-    folder_ = name;
-  }
-  ~NpyTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   [[nodiscard]] std::vector<std::string> listing() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
     return names;
   }
 
-  fs::path folder_;
+  testing::TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 class NpyFileTest : public NpyTest {};

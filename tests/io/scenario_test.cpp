@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "fedsinkhorn/error.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -24,16 +25,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class ScenarioFile : public ::testing::Test {
  protected:
-  ScenarioFile() {
-    std::string name = ::testing::TempDir() + "scenario_XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + name);
-    folder_ = name;
-  }
-  ~ScenarioFile() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   [[nodiscard]] Scenario read(const std::string& text) const {
     std::ofstream(file()) << text;
     return read_scenario(file());
@@ -58,7 +49,8 @@ class ScenarioFile : public ::testing::Test {
   }
 
  private:
-  fs::path folder_;
+  testing::TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(ScenarioFile, AllOfItIsRead) {

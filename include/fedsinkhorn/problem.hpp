@@ -40,6 +40,7 @@ struct InputNames {
   std::string a = "a";
   std::string b = "b";
   std::string epsilon = "epsilon";
+  std::string initial_g = "initial g";
 };
 
 /// Which inputs are this client's part alone (true) and not the whole (false). Parts lie one after the other in the
@@ -49,6 +50,7 @@ struct Parts {
   bool columns = false;  ///< the points y: every client gets to know all of them
   bool a = false;
   bool b = false;
+  bool initial_g = false;
 };
 
 /// Views only: the caller keeps the data alive until solve() returns.
@@ -58,6 +60,9 @@ struct Problem {
   std::span<const double> a{};   ///< n masses; empty means uniform with total 1
   MatrixView<double> b{};        ///< m x N masses, one column a target; empty means one uniform target with total 1
   double mass_tolerance = 1e-8;  ///< relative difference of the totals of a and b put down to rounding
+  /// The potential g to start from, in units of the cost: m x N, or m x 1 for all targets alike; empty means none.
+  /// Finite, or -inf where b has no mass: what a solve gives as g is a start for the next.
+  MatrixView<double> initial_g{};
   InputNames names{};
   Parts parts{};
 };

@@ -7,6 +7,7 @@
 #include "comm/alone.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "problem/costs.hpp"
+#include "problem/initial_g.hpp"
 #include "problem/masses.hpp"
 #include "problem/shapes.hpp"
 
@@ -41,6 +42,13 @@ Range CheckedProblem::block_columns() const {
           columns.slices[layout.column_clients[layout.column_slices.last - 1]].last};
 }
 
+const double* CheckedProblem::initial_g(std::size_t target) const {
+  if (!has_initial_g) return nullptr;
+  // An empty vector may have no address, but whoever asks a client without columns must hear the same as elsewhere.
+  static constexpr double nothing = 0;
+  return m() == 0 ? &nothing : start_g.data() + target * m();
+}
+
 CostBlock CheckedProblem::block() const {
   return {&input, positions(rows, block_rows()), positions(columns, block_columns()), first_held_row};
 }
@@ -60,6 +68,7 @@ CheckedProblem check_problem(const Problem& problem, const Options& options, con
   agree(clients, [&] { check_epsilon(problem); });
   agree_on_shapes(options, layouts, clients, checked);
   agree_on_masses(clients, checked);
+  agree_on_initial_g(clients, checked);
   agree_on_costs(clients, threads, checked);
   agree_on_feasibility(clients, options.feasibility, layouts, checked);
   return checked;

@@ -34,11 +34,13 @@ struct CheckedProblem {
   Layout layout;
   Side rows;
   Side columns;
-  std::vector<double> a;     ///< own active rows; all positive
-  std::vector<double> b;     ///< targets x own active columns, each target scaled to the total of a
-  double mass = 1;           ///< total of a
-  double least_mass = 1;     ///< least positive entry of a
-  double mass_rescaled = 0;  ///< largest |factor - 1| by which a target was scaled
+  std::vector<double> a;  ///< own active rows; all positive
+  std::vector<double> b;  ///< targets x own active columns, each target scaled to the total of a
+  bool has_initial_g = false;
+  std::vector<double> start_g;  ///< targets x own active columns if there is an initial g; see initial_g()
+  double mass = 1;              ///< total of a
+  double least_mass = 1;        ///< least positive entry of a
+  double mass_rescaled = 0;     ///< largest |factor - 1| by which a target was scaled
   bool has_forbidden_pairs = false;
   bool symmetric_cost = false;  ///< only looked at where a topology can make use of it
   double largest_cost = 0;      ///< of the finite ones, in absolute value; an upper bound when costs come from points
@@ -50,6 +52,10 @@ struct CheckedProblem {
   [[nodiscard]] Range own_rows() const { return rows.slices[client]; }
   [[nodiscard]] Range own_columns() const { return columns.slices[client]; }
   [[nodiscard]] const double* target(std::size_t k) const { return b.data() + k * m(); }
+  /// The potential to start a target from, of its own active columns, in units of the cost: -inf where the target has
+  /// no mass, whatever was given there, and else finite, so that dividing by epsilon is finite, too. Null if none was
+  /// given; that is so on all clients or on none, also on those without columns.
+  [[nodiscard]] const double* initial_g(std::size_t target) const;
 
   /// The block this client holds, in active numbers; empty where it holds none.
   [[nodiscard]] Range block_rows() const;

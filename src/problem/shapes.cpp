@@ -28,6 +28,10 @@ struct Shape {
   double columns_in_parts = 0;
   double a_in_parts = 0;
   double b_in_parts = 0;
+  double has_initial_g = 0;
+  double initial_g_rows = 0;
+  double initial_g_columns = 0;
+  double initial_g_in_parts = 0;
 };
 constexpr std::size_t kShapeNumbers = sizeof(Shape) / sizeof(double);
 
@@ -52,6 +56,12 @@ Shape shape_of(const Problem& problem) {
   shape.columns_in_parts = problem.parts.columns ? 1 : 0;
   shape.a_in_parts = problem.parts.a ? 1 : 0;
   shape.b_in_parts = problem.parts.b ? 1 : 0;
+  if (problem.parts.initial_g || !problem.initial_g.empty()) {
+    shape.has_initial_g = 1;
+    shape.initial_g_rows = static_cast<double>(problem.initial_g.rows);
+    shape.initial_g_columns = static_cast<double>(problem.initial_g.columns);
+    shape.initial_g_in_parts = problem.parts.initial_g ? 1 : 0;
+  }
   return shape;
 }
 
@@ -112,6 +122,15 @@ void compare(const Problem& problem, const Shape& mine, const Shape& other, std:
   if (mine.a_in_parts == 0) same(mine.a, other.a, names.a, "masses");
   if (mine.b_in_parts == 0) same(mine.b_rows, other.b_rows, names.b, "rows of masses");
   same(mine.targets, other.targets, names.b, "targets");
+  if (mine.has_initial_g != other.has_initial_g) {
+    throw InputError(names.initial_g, mine.has_initial_g != 0 ? "is given" : "is not given",
+                     fmt::format("with client {} it is otherwise: give all clients one, or none", other_client));
+  }
+  alike(mine.initial_g_in_parts, other.initial_g_in_parts, names.initial_g);
+  if (mine.initial_g_in_parts == 0) {
+    same(mine.initial_g_rows, other.initial_g_rows, names.initial_g, "rows of potentials");
+  }
+  same(mine.initial_g_columns, other.initial_g_columns, names.initial_g, "columns");
 }
 
 std::vector<Range> slices_of(const std::vector<Shape>& shapes, double Shape::*size) {
@@ -136,7 +155,7 @@ std::size_t total(const std::vector<Shape>& shapes, double Shape::*size) {
 
 void check_parts(const Options& options, const Layout& layout, const Problem& problem) {
   const Parts& parts = problem.parts;
-  const bool some = parts.rows || parts.columns || parts.a || parts.b;
+  const bool some = parts.rows || parts.columns || parts.a || parts.b || parts.initial_g;
   if (!some) return;
   if (!options.row_weights.empty()) {
     throw InputError("--rows", "the parts of the inputs say already who owns which rows", "leave it out");
@@ -147,12 +166,43 @@ void check_parts(const Options& options, const Layout& layout, const Problem& pr
                      "give the whole, or use row-reduce or all-to-all");
   }
   const bool in_order = std::is_sorted(layout.column_clients.begin(), layout.column_clients.end());
-  if (!in_order && parts.b) {
-    throw InputError(problem.names.b, "is given in parts, but a grid deals columns in another order", "give the whole");
+  if (!in_order && (parts.b || parts.initial_g)) {
+    throw InputError(parts.b ? problem.names.b : problem.names.initial_g,
+                     "is given in parts, but a grid deals columns in another order", "give the whole");
   }
   if (layout.whole_columns && parts.rows && std::holds_alternative<PointClouds>(problem.cost) && !parts.columns) {
     refuse_rows_without_columns(problem.names.x);
   }
+}
+
+// One row for each column of the cost, of a part for each the client owns; one column, or one for each target.
+void check_shape_of_initial_g(const Collectives& clients, const std::vector<Shape>& shapes,
+                              const CheckedProblem& checked) {
+  const Problem& problem = checked.input;
+  const std::string& name = problem.names.initial_g;
+  const Shape& mine = shapes[checked.client];
+  const std::size_t own_columns = checked.columns.given_slices[checked.client].size();
+  const std::size_t all_rows =
+      problem.parts.initial_g ? total(shapes, &Shape::initial_g_rows) : count(mine.initial_g_rows);
+  agree(clients, [&] {
+    if (problem.parts.initial_g && count(mine.initial_g_rows) != own_columns) {
+      throw InputError(name, fmt::format("has {} rows of potentials", count(mine.initial_g_rows)),
+                       fmt::format("this client has {} columns", own_columns));
+    }
+  });
+  // From here on the numbers are the same for all; the names are client 0's.
+  agree(clients, [&] {
+    if (all_rows != checked.columns.given) {
+      throw InputError(name, fmt::format("has {} rows of potentials", all_rows),
+                       fmt::format("the cost has {} columns", checked.columns.given));
+    }
+    if (count(mine.initial_g_columns) != 1 && count(mine.initial_g_columns) != checked.targets) {
+      throw InputError(name, fmt::format("has {} columns", count(mine.initial_g_columns)),
+                       checked.targets == 1 ? "for one target give one"
+                                            : fmt::format("for {} targets give {}, or one that is to serve them all",
+                                                          checked.targets, checked.targets));
+    }
+  });
 }
 
 // The points of the columns are known to all: gathered if they came in parts.
@@ -254,6 +304,8 @@ void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts,
     columns = slices_of(shapes, &Shape::b_rows);
   } else if (problem.parts.columns) {
     columns = slices_of(shapes, &Shape::columns);
+  } else if (problem.parts.initial_g) {
+    columns = slices_of(shapes, &Shape::initial_g_rows);
   } else if (checked.rows.given == checked.columns.given) {
     columns = rows;  // as in the paper, a client owns the columns of its rows' numbers
   } else {
@@ -285,6 +337,8 @@ void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts,
                        fmt::format("the cost has {} columns", checked.columns.given));
     }
   });
+  checked.has_initial_g = mine.has_initial_g != 0;
+  if (checked.has_initial_g) check_shape_of_initial_g(clients, shapes, checked);
   checked.first_held_row = problem.parts.rows ? rows[checked.client].first : 0;
   gather_columns(clients, checked);
 }

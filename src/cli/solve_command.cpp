@@ -303,6 +303,11 @@ void add_solve_command(CLI::App& app, int& status) {
   command->add_option("--b", arguments->files.b, "Column masses, .npy of m, or m x N for N targets; default uniform")
       ->check(not_empty())
       ->group("Problem");
+  command
+      ->add_option("--initial-g", arguments->files.initial_g,
+                   "Potential g to start from, .npy of m, or m x N, in units of the cost; default none")
+      ->check(not_empty())
+      ->group("Problem");
   command->add_option("--epsilon", arguments->files.epsilon, "Regularisation, absolute, in units of the cost")
       ->required()
       ->group("Problem");

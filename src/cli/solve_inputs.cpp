@@ -51,9 +51,11 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   names.cost = names.x;
 }
 
+std::size_t columns_of(const NpyFile& file) { return file.shape().size() == 2 ? file.shape()[1] : 1; }
+
 std::vector<double> read_masses(const std::string& name, std::size_t client, Problem& problem, std::size_t& columns) {
   const NpyFile file = open_file(name, client);
-  columns = file.shape().size() == 2 ? file.shape()[1] : 1;
+  columns = columns_of(file);
   // Sums of float32 numbers agree to fewer digits.
   if (file.is_float32()) problem.mass_tolerance = 1e-5;
   return file.to_vector();
@@ -62,12 +64,13 @@ std::vector<double> read_masses(const std::string& name, std::size_t client, Pro
 }  // namespace
 
 bool InputFiles::in_parts() const {
-  return is_part(cost) || is_part(a) || is_part(b) || std::any_of(points.begin(), points.end(), is_part);
+  return is_part(cost) || is_part(a) || is_part(b) || is_part(initial_g) ||
+         std::any_of(points.begin(), points.end(), is_part);
 }
 
 std::vector<std::string> InputFiles::paths(std::size_t client) const {
   std::vector<std::string> result = points;
-  for (const std::string* input : {&cost, &a, &b}) {
+  for (const std::string* input : {&cost, &a, &b, &initial_g}) {
     if (!input->empty()) result.push_back(*input);
   }
   for (std::string& path : result) path = of_client(path, client);
@@ -89,7 +92,9 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
   problem.names.a = files.a.empty() ? "a (uniform)" : display_name(of_client(files.a, client));
   problem.names.b = files.b.empty() ? "b (uniform)" : display_name(of_client(files.b, client));
   problem.parts.a = is_part(files.a);
+  problem.names.initial_g = files.initial_g.empty() ? "--initial-g" : display_name(of_client(files.initial_g, client));
   problem.parts.b = is_part(files.b);
+  problem.parts.initial_g = is_part(files.initial_g);
   std::size_t columns = 0;
   if (!files.a.empty()) {
     inputs->a = read_masses(files.a, client, problem, columns);
@@ -101,6 +106,12 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
   if (!files.b.empty()) {
     inputs->b = read_masses(files.b, client, problem, columns);
     problem.b = {inputs->b.data(), inputs->b.size() / columns, columns};
+  }
+  if (!files.initial_g.empty()) {
+    const NpyFile file = open_file(files.initial_g, client);
+    inputs->initial_g = file.to_vector();
+    columns = columns_of(file);
+    problem.initial_g = {inputs->initial_g.data(), inputs->initial_g.size() / columns, columns};
   }
   return inputs;
 }

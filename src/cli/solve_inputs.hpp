@@ -18,6 +18,7 @@ struct InputFiles {
   std::string metric = "sqeuclidean";
   std::string a;
   std::string b;
+  std::string initial_g;
   double epsilon = 0;
 
   /// Whether some file is a client's own.
@@ -31,6 +32,7 @@ struct Inputs {
   std::vector<NpyFile> files;
   std::vector<double> a;
   std::vector<double> b;
+  std::vector<double> initial_g;
   Problem problem;
 };
 

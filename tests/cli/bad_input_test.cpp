@@ -111,6 +111,13 @@ std::vector<BadInput> unreadable_files() {
       {"MissingA", solve_cost("--a bad.npy"), {"bad.npy"}},
       {"MissingB", solve_cost("--b bad.npy"), {"bad.npy"}},
       {"TruncatedA", solve_cost("--a bad.npy"), {"bad.npy"}, bytes(npy("<f8", "(4,)", Values(3, 0.25)))},
+      {"MissingInitialG", solve_cost("--initial-g bad.npy"), {"bad.npy"}},
+      {"TruncatedInitialG", solve_cost("--initial-g bad.npy"), {"bad.npy"}, bytes(npy("<f8", "(4,)", Values(3, 0.25)))},
+      {"Int64InitialG",
+       solve_cost("--initial-g bad.npy"),
+       {"bad.npy"},
+       bytes(npy("<i8", "(4,)", std::vector<std::int64_t>(4, 1)))},
+      {"InitialGWithoutRows", solve_cost("--initial-g bad.npy"), {"bad.npy"}, bytes(npy("<f8", "(0,)", Values{}))},
       {"Int64B", solve_cost("--b bad.npy"), {"bad.npy"}, bytes(npy("<i8", "(4,)", std::vector<std::int64_t>(4, 1)))},
   };
 }
@@ -130,6 +137,12 @@ std::vector<BadInput> bad_values() {
   };
   const auto b = [](const std::string& name, const Values& values, const Shape& shape) {
     return BadInput{name, solve_cost("--a a.npy --b bad.npy"), {"bad.npy"}, array(values, shape)};
+  };
+  const auto g = [](const std::string& name, const Values& values, const Shape& shape,
+                    const std::vector<std::string>& mentions, const std::string& rest = "") {
+    std::vector<std::string> all = {"bad.npy"};
+    all.insert(all.end(), mentions.begin(), mentions.end());
+    return BadInput{name, solve_cost("--initial-g bad.npy " + rest), all, array(values, shape)};
   };
   return {
       cost("CostIsAVector", Values(12, 1.0), {12}),
@@ -170,6 +183,24 @@ std::vector<BadInput> bad_values() {
       b("MassesDiffer", {0.25, 0.25, 0.25, 0.26}, {4}),
       b("MassesOfOneTargetDiffer", {0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.26}, {4, 2}),
       b("OneTargetWithoutMass", {0.25, 0, 0.25, 0, 0.25, 0, 0.25, 0}, {4, 2}),
+      g("InitialGNan", {0, kNan, 0, 0}, {4}, {"entry 1 is nan", "finite"}),
+      g("InitialGInfinite", {0, 0, kInf, 0}, {4}, {"entry 2 is inf", "finite"}),
+      g("InitialGNegativeInfinite", {0, 0, 0, -kInf}, {4}, {"entry 3 is -inf", "b.npy has mass"}, "--b b.npy"),
+      g("InitialGNegativeInfiniteBesideUniform", {-kInf, 0, 0, 0}, {4}, {"entry 0 is -inf", "b (uniform)"}),
+      g("InitialGNegativeInfiniteOfASecondClient", {0, 0, 0, -kInf}, {4}, {"entry 3 is -inf"}, "--clients 2"),
+      g("InitialGTooLarge", {0, -1e305, 0, 0}, {4}, {"entry 1 is -1e+305", "units of the cost"}),
+      g("InitialGTooShort", {0, 0, 0}, {3}, {"3 rows", "4 columns"}),
+      g("InitialGTooLong", {0, 0, 0, 0, 0}, {5}, {"5 rows", "4 columns"}),
+      g("InitialGARow", {0, 0, 0, 0}, {1, 4}, {"1 rows", "4 columns"}),
+      g("InitialGTwoColumnsForOneTarget", Values(8, 0), {4, 2}, {"2 columns", "one target"}),
+      g("InitialGThreeDimensions", Values(8, 0), {4, 2, 1}, {"3 dimensions"}),
+      {"InitialGThreeColumnsForTwoTargets",
+       solve_cost("--b two.npy --initial-g bad.npy"),
+       {"bad.npy", "3 columns", "2 targets"},
+       [](const fs::path& folder) {
+         write_npy(folder / "two.npy", Values(8, 0.25), Shape{4, 2});
+         write_npy(folder / "bad.npy", Values(12, 0), Shape{4, 3});
+       }},
       {"MassesDifferFromUniform", solve_cost("--a bad.npy"), {"bad.npy"}, array({1, 1, 1}, {3})},
   };
 }
@@ -207,6 +238,7 @@ std::vector<BadInput> bad_flags() {
       // An unset variable in a script must not turn into uniform masses, or into results that go nowhere.
       {"EmptyA", solve_cost("--a ''"), {"--a"}},
       {"EmptyB", solve_cost("--b ''"), {"--b"}},
+      {"EmptyInitialG", solve_cost("--initial-g ''"), {"--initial-g"}},
       {"EmptyOutput", "solve --cost C.npy --epsilon 0.1 --output ''", {"--output"}},
 
       {"NoEpsilon", solve("--cost C.npy"), {"--epsilon"}},
@@ -256,6 +288,13 @@ std::vector<BadInput> bad_flags() {
       {"PlanWithoutOutput", "solve --cost C.npy --epsilon 0.1 --plan", {"--plan", "--output"}},
       {"OutputIsAFile", "solve --cost C.npy --epsilon 0.1 --output a.npy", {"--output", "a.npy"}},
       {"OutputIsTheCost", "solve --cost C.npy --epsilon 0.1 --output C.npy", {"--output", "C.npy"}},
+      {"OutputReplacesTheInitialG",
+       "solve --cost C.npy --epsilon 0.1 --initial-g taken/g.npy --output taken",
+       {"--output", "taken/g.npy"},
+       [](const fs::path& folder) {
+         fs::create_directory(folder / "taken");
+         write_npy(folder / "taken/g.npy", Values(4, 0), Shape{4});
+       }},
       {"OutputBelowAFile", "solve --cost C.npy --epsilon 0.1 --output a.npy/results", {"--output", "a.npy/results"}},
       {"OutputBelowProc", "solve --cost C.npy --epsilon 0.1 --output /proc/x", {"--output", "/proc/x"}},
       {"OutputIsProc", "solve --cost C.npy --epsilon 0.1 --output /proc", {"--output", "/proc"}},

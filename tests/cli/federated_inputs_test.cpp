@@ -46,6 +46,7 @@ class PartsTest : public FederatedTest {
     write("b.npy", b_, {m});
     write("b2.npy", b2_, {m, 2});
     write("c.npy", c_, {n});
+    write("g.npy", g_, {m});
   }
 
   void write_all_parts(const Cuts& cuts) const {
@@ -56,6 +57,7 @@ class PartsTest : public FederatedTest {
     write_parts(folder(), "b", b_, {m}, cuts.columns);
     write_parts(folder(), "b2", b2_, {m, 2}, cuts.columns);
     write_parts(folder(), "c", c_, {n}, cuts.rows);
+    write_parts(folder(), "g", g_, {m}, cuts.columns);
   }
 
   Values cost_ = random_values(n * m, 1);
@@ -65,6 +67,7 @@ class PartsTest : public FederatedTest {
   Values b_ = random_masses(m, 5);
   Values b2_ = random_masses(m, 6, 2);
   Values c_ = random_masses(n, 7);  // column masses of square costs
+  Values g_ = random_values(m, 8);  // a start
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -82,6 +85,9 @@ const std::vector<Division> kDivisions = {
     {"RowReduceCostAlone", "row-reduce", "--cost C@.npy --a a.npy --b b.npy"},
     {"RowReduceMassesAlone", "row-reduce", "--cost C.npy --a a@.npy --b b@.npy"},
     {"RowReduceUniform", "row-reduce", "--cost C@.npy"},
+    {"RowReduceStart", "row-reduce", "--cost C@.npy --a a@.npy --b b@.npy --initial-g g@.npy"},
+    {"RowReduceStartAlone", "row-reduce", "--cost C.npy --initial-g g@.npy"},
+    {"StarStartOfTargets", "star", "--cost C.npy --b b2@.npy --initial-g g@.npy"},
     {"RowReduceTargets", "row-reduce", "--cost C@.npy --a a@.npy --b b2@.npy"},
     {"AllToAllSymmetric", "all-to-all", "--cost S@.npy --a a@.npy --b c@.npy"},
     {"AllToAllSymmetricCostAlone", "all-to-all", "--cost S@.npy --a a.npy --b c.npy"},
@@ -231,6 +237,26 @@ std::vector<Misfit> misfits() {
       {"MissingA", row_reduce, {"a-1.npy"}, removed("a-1.npy")},
       {"MissingB", star, {"b-0.npy"}, removed("b-0.npy")},
       {"MissingPoints", points, {"X-1.npy"}, removed("X-1.npy")},
+      {"MissingInitialG", row_reduce + " --initial-g g-{client}.npy", {"g-1.npy"}, removed("g-1.npy")},
+      {"PartOfInitialGTooShort",
+       row_reduce + " --initial-g g-{client}.npy",
+       {"g-2.npy", "34 rows", "35 columns"},
+       replaced("g-2.npy", Values(34, 1), {34}),
+       true},
+      {"PartsOfInitialGDoNotAddUp",
+       "--topology star --cost C.npy --initial-g g-{client}.npy",
+       {"g-", "40", "41 columns"},
+       replaced("g-2.npy", Values(34, 1), {34})},
+      {"PartOfInitialGTwoColumns",
+       row_reduce + " --initial-g g-{client}.npy",
+       {"g-1.npy", "2 columns"},
+       replaced("g-1.npy", Values(2, 1), {1, 2})},
+      {"NanInAPartOfInitialG",
+       star + " --initial-g g-{client}.npy",
+       {"g-1.npy", "entry 0", "nan"},
+       replaced("g-1.npy", {nan}, {1}),
+       true},
+      {"PlanOfAStartInParts", "--cost C.npy --initial-g g-{client}.npy --plan", {"--plan", "parts"}},
       // Counted as in the file, which has no others.
       {"NanInAPart", row_reduce, {"C-2.npy", "(3, 7)", "nan"}, replaced("C-2.npy", cost_with_nan, {18, 41})},
       {"NegativeMassInAPart", row_reduce, {"a-1.npy", "entry 0"}, replaced("a-1.npy", {-1}, {1})},
@@ -350,6 +376,14 @@ TEST_F(PartsTest, AGridCannotTakePartsOfB) {
   expect_refused(
       run("solve --cost C.npy --b b-{client}.npy --epsilon 0.1 --output r --clients 4 --topology grid --grid 2x2"),
       {"b-0.npy", "grid"}, before);
+}
+
+TEST_F(PartsTest, AGridCannotTakePartsOfAStart) {
+  write_parts(folder(), "g", g_, {m}, std::array<std::size_t, 5>{0, 10, 20, 30, 41});
+  const std::vector<std::string> before = snapshot(folder());
+  expect_refused(run("solve --cost C.npy --initial-g g-{client}.npy --epsilon 0.1 --output r --clients 4 --topology "
+                     "grid --grid 2x2"),
+                 {"g-0.npy", "grid"}, before);
 }
 
 TEST_F(PartsTest, KeptRowsNeedAFolder) {

@@ -80,6 +80,15 @@ TEST_F(Mpirun, RanksWithDifferentMasses) {
   expect_refused(result, {"a.npy", "client 0"}, before);
 }
 
+TEST_F(Mpirun, AStartThatOneRankHasNot) {
+  write("g.npy", Values(n, 0.0), {n});
+  const auto before = snapshot(folder());
+  const Arguments with = solve("--cost C.npy --initial-g g.npy");
+  const Arguments without = solve("--cost C.npy");
+  expect_refused(run_parts({{1, with}, {1, without}}), {"--initial-g", "not given", "client 0"}, before);
+  expect_refused(run_parts({{1, without}, {1, with}}), {"g.npy", "is given", "client 0"}, before);
+}
+
 TEST_F(Mpirun, AFileThatOneRankDoesNotSee) {
   const auto before = snapshot(folder());
   const RunResult result = run_parts({{1, solve("--cost C.npy")}, {2, solve("--cost elsewhere.npy")}});

@@ -21,7 +21,10 @@ std::span<const TopologyEntry> topologies() {
 
 std::span<const MethodEntry> methods() {
   static constexpr std::array entries = {
-      MethodEntry{"sinkhorn"},
+      MethodEntry{.name = "auto", .make = make_anderson, .anneals = true},
+      MethodEntry{.name = "anderson", .make = make_anderson},
+      MethodEntry{.name = "overrelaxed", .make = make_overrelaxation, .relaxes = true},
+      MethodEntry{.name = "sinkhorn"},
   };
   return entries;
 }

@@ -47,6 +47,7 @@ struct Progress {
   double error_b = 0;
   double tolerance = 0;
   std::size_t targets_left = 1;
+  double epsilon = 0;  ///< of the level
 };
 
 struct Options {
@@ -55,7 +56,10 @@ struct Options {
   std::int64_t max_iterations = 10000;
   std::int64_t check_every = 1;
 
-  std::string method = "sinkhorn";
+  /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson with epsilon coming down in levels, or plain
+  /// where that is not to be had (local steps, async, log domain, 50 digits).
+  std::string method = "auto";
+  std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 16, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, all-to-all for several
   std::string backend = "auto";
   Passes passes = Passes::fused;

@@ -38,12 +38,17 @@ struct TargetResult {
   Costs cost;
 };
 
-/// Errors as the two half-steps of an iteration met them: a before u was updated, b before v was.
+/// Errors as the two half-steps of an iteration met them: a before u was updated, b before v was; of the plan at that
+/// level's epsilon, and with several targets of the worst.
 struct TraceRow {
   std::int64_t iteration = 0;
   double seconds = 0;
   double error_a = 0;
   double error_b = 0;
+  double epsilon = 0;         ///< of the level
+  std::int64_t rejected = 0;  ///< rounds so far that did not count, of all targets
+  std::size_t history = 0;    ///< differences the next point rests on
+  double omega = 1;           ///< relaxation of the next round
 };
 
 /// Bytes by what they were for.
@@ -128,11 +133,14 @@ struct Result {
   double virtual_seconds = 0;            ///< transport simulated: when the last client had its result; else 0
   double wall_seconds = 0;               ///< reading, checking and building included
   std::int64_t absorptions = 0;          ///< times the kernel was rebuilt around new potentials
+  std::int64_t rejected = 0;             ///< rounds that did not count, of all targets; they are among the iterations
+  std::int64_t levels = 0;               ///< of epsilon before the last
   std::size_t targets_solved_alone = 0;  ///< targets too far from the others to share their kernel
   std::uint64_t kernel_bytes = 0;
   std::string simd;
   std::string backend;
   std::string topology;
+  std::string method;  ///< auto is what it came to
   std::string transport;
   Passes passes = Passes::two;
   std::size_t this_client = 0;

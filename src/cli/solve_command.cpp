@@ -48,6 +48,7 @@ struct Arguments {
   std::vector<std::string> asynchronous_flags;  // those given
   std::vector<std::string> simulation_flags;
   std::optional<std::int64_t> clients;
+  std::optional<std::int64_t> memory;
   std::string grid;
   Options options;
   OutputPlan output;
@@ -96,6 +97,16 @@ Options take_options(const Arguments& arguments) {
   if (options.topology != "async" && !arguments.asynchronous_flags.empty()) {
     throw InputError(arguments.asynchronous_flags.front(), "is for clients that do not wait for each other",
                      "add --topology async");
+  }
+  constexpr std::int64_t most_memory = 64;
+  if (arguments.memory && (*arguments.memory < 1 || *arguments.memory > most_memory)) {
+    throw InputError("--memory", fmt::format("{} differences were asked for", *arguments.memory),
+                     fmt::format("give 1 to {}", most_memory));
+  }
+  options.memory = static_cast<std::size_t>(arguments.memory.value_or(0));
+  if (arguments.memory && options.method != "auto" && options.method != "anderson") {
+    throw InputError("--memory", fmt::format("{} keeps no differences", options.method),
+                     "use --method auto or anderson");
   }
   take_scenario(arguments, options);
   if (!(options.timeout > 0)) {
@@ -344,7 +355,15 @@ void add_solve_command(CLI::App& app, int& status) {
                    "With forbidden pairs: check that a plan exists, or skip that")
       ->capture_default_str()
       ->group("How");
-  command->add_option("--method", options.method, "Iteration: sinkhorn")->capture_default_str()->group("How");
+  command
+      ->add_option("--method", options.method,
+                   "sinkhorn: plain; anderson: accelerated; overrelaxed; auto: anderson, epsilon coming down in levels")
+      ->capture_default_str()
+      ->group("How");
+  command
+      ->add_option("--memory", arguments->memory,
+                   "Differences of earlier rounds anderson and auto keep, 1 to 64; default 16, fewer for many targets")
+      ->group("How");
   command->add_option("--backend", options.backend, "cpu, cuda or auto")->capture_default_str()->group("How");
   command->add_option("--threads", options.threads, "Threads of each client; 0: cores / clients on this machine")
       ->capture_default_str()

@@ -119,7 +119,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
     json["damping"] = options.damping;
     json["damping_kind"] = name_of(options.damping_kind);
   }
-  json["method"] = options.method;
+  json["method"] = result.method;
   json["passes"] = name_of(result.passes);
   json["kernel"] = name_of(options.kernel);
   json["stabilization"] = name_of(options.stabilization);
@@ -129,6 +129,8 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["threads"] = result.threads;
   json["kernel_bytes"] = result.kernel_bytes;
   json["absorptions"] = result.absorptions;
+  json["rejected_rounds"] = result.rejected;
+  json["epsilon_levels"] = result.levels;
   json["clients"] = Json::array();
   for (const ClientReport& client : result.clients) {
     json["clients"].push_back({{"client", client.client},
@@ -183,9 +185,10 @@ std::string delays_csv(std::span<const DelayRow> delays) {
 }
 
 std::string trace_csv(std::span<const TraceRow> trace) {
-  std::string text = "iteration,seconds,error_a,error_b\n";
+  std::string text = "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega\n";
   for (const TraceRow& row : trace) {
-    text += fmt::format("{},{:.6f},{},{}\n", row.iteration, row.seconds, row.error_a, row.error_b);
+    text += fmt::format("{},{:.6f},{},{},{},{},{},{}\n", row.iteration, row.seconds, row.error_a, row.error_b,
+                        row.epsilon, row.rejected, row.history, row.omega);
   }
   return text;
 }

@@ -39,6 +39,7 @@ class GibbsBlocks {
     psi_.assign(cpu::padded<S>(cost.columns()), -std::numeric_limits<double>::infinity());
   }
 
+  void set_epsilon(double epsilon) { inverse_epsilon_ = 1 / epsilon; }
   void absorb(std::span<const double> phi, std::span<const double> psi) {
     std::copy(phi.begin(), phi.end(), phi_.begin());
     std::copy(psi.begin(), psi.end(), psi_.begin());
@@ -94,6 +95,7 @@ class StoredRows {
   [[nodiscard]] std::size_t columns() const { return blocks_.columns(); }
   [[nodiscard]] std::size_t stride() const { return blocks_.stride(); }
 
+  void set_epsilon(double epsilon) { blocks_.set_epsilon(epsilon); }
   void absorb(std::span<const double> phi, std::span<const double> psi) {
     blocks_.absorb(phi, psi);
     constexpr std::size_t rows_each = 4 * cpu::kRowBlock;
@@ -138,6 +140,7 @@ class ComputedRows {
   [[nodiscard]] std::size_t rows() const { return blocks_.rows(); }
   [[nodiscard]] std::size_t columns() const { return blocks_.columns(); }
   [[nodiscard]] std::size_t stride() const { return blocks_.stride(); }
+  void set_epsilon(double epsilon) { blocks_.set_epsilon(epsilon); }
   void absorb(std::span<const double> phi, std::span<const double> psi) { blocks_.absorb(phi, psi); }
 
   /// Room for kRowBlock rows.

@@ -23,6 +23,8 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
+  /// From the next absorb on.
+  virtual void set_epsilon(double epsilon) = 0;
   /// Puts new potentials in. They are kept.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
 

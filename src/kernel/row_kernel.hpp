@@ -72,6 +72,7 @@ class RowKernel final : public Kernel {
     for (int t = 0; t < threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
   }
 
+  void set_epsilon(double epsilon) override { rows_.set_epsilon(epsilon); }
   void absorb(std::span<const double> phi, std::span<const double> psi) override { rows_.absorb(phi, psi); }
 
   void apply(std::size_t targets, const double* v, double* q) override {

@@ -8,7 +8,7 @@
 
 #include "core/parallel.hpp"
 #include "solve/agreement.hpp"
-#include "solve/deviations.hpp"
+#include "solve/rebuilding.hpp"
 #include "topology/scalings.hpp"
 
 namespace fedsinkhorn {
@@ -16,25 +16,20 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// While it lives, messages count as being for building kernels and measuring, not for rounds.
-class Rebuilding {
- public:
-  explicit Rebuilding(CountingCommunicator& traffic) : traffic_(traffic), before_(traffic.phase()) {
-    traffic_.set_phase(Phase::rebuilds);
-  }
-  ~Rebuilding() { traffic_.set_phase(before_); }
-  Rebuilding(const Rebuilding&) = delete;
-  Rebuilding& operator=(const Rebuilding&) = delete;
+/// No step of log v is longer than this, whatever the precision.
+constexpr double kLongestReach = 64;
 
- private:
-  CountingCommunicator& traffic_;
-  Phase before_;
-};
+/// scalings become before^(1-omega) scalings^omega.
+void relax(double omega, std::span<const double> before, std::span<double> scalings) {
+  for (std::size_t i = 0; i < scalings.size(); ++i) {
+    if (before[i] > 0) scalings[i] = before[i] * std::pow(scalings[i] / before[i], omega);
+  }
+}
 
 }  // namespace
 
 AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic,
-                                   Monitor& monitor, double safe_scaling, int threads)
+                                   Monitor& monitor, const Pacing& pacing, double safe_scaling, int threads)
     : problem_(problem),
       topology_(topology),
       traffic_(traffic),
@@ -43,6 +38,13 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       threads_(threads),
       n_(problem.n()),
       m_(problem.m()),
+      pacing_(pacing),
+      // A third of the rounds may go into levels above the last.
+      annealing_(
+          pacing.method.anneals && problem.initial_g(0) == nullptr
+              ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations / 3)
+              : Annealing(problem.epsilon)),
+      epsilon_(annealing_.epsilon()),
       phi_(n_),
       psi_(m_) {}
 
@@ -63,14 +65,25 @@ void AbsorbedSinkhorn::run_together() {
   ids_.resize(targets);
   for (std::size_t k = 0; k < targets; ++k) ids_[k] = k;
   make_room(targets);
-  first_round();
+  topology_.set_epsilon(epsilon_);
+  if (problem_.initial_g(0) != nullptr) {
+    start_from_given();
+  } else {
+    first_round();
+  }
   iterate();
 }
 
 void AbsorbedSinkhorn::make_room(std::size_t targets) {
   confirm_from_.assign(targets, 0);
   for (auto* values : {&u_, &u_next_, &q_}) values->resize(targets * n_);
-  for (auto* values : {&v_, &v_next_, &r_}) values->resize(targets * m_);
+  for (auto* values : {&v_, &v_next_, &r_, &x_}) values->resize(targets * m_);
+  mixtures_.assign(targets, {});
+  images_.forget();
+  if (!is_accelerated()) return;
+  accelerations_.clear();
+  const double reach = std::min(kLongestReach, std::log(safe_scaling_) / 2);
+  for (std::size_t k = 0; k < targets; ++k) accelerations_.push_back(pacing_.method.make(pacing_.memory, reach));
 }
 
 void AbsorbedSinkhorn::run_alone(const Outcome& start) {
@@ -78,14 +91,17 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   ids_ = {start.target};
   make_room(1);
   iteration_ = start.iterations;
+  epsilon_ = start.epsilon;
+  annealing_.resume(epsilon_, iteration_);
+  topology_.set_epsilon(epsilon_);
   {
     const Rebuilding counted(traffic_);
     const std::span<const double> b{problem_.target(start.target), m_};
     const double largest = greatest_of_all(
         topology_.clients(), std::max(largest_magnitude(start.f.value), largest_magnitude(start.g.value)));
-    const double grid = exact_grid(2 * largest + 1000 * problem_.epsilon);
-    split(start.f, problem_.a, problem_.epsilon, grid, phi_, part(u_, 0, n_));
-    split(start.g, b, problem_.epsilon, grid, psi_, part(v_, 0, m_));
+    const double grid = exact_grid(2 * largest + 1000 * epsilon_);
+    split(start.f, problem_.a, epsilon_, grid, phi_, part(u_, 0, n_));
+    split(start.g, b, epsilon_, grid, psi_, part(v_, 0, m_));
     std::vector<Note> notes(1);
     rebuild(notes);
   }
@@ -105,64 +121,13 @@ void AbsorbedSinkhorn::iterate() {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// From g = 0, in logs: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target; then
-// g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
-void AbsorbedSinkhorn::first_round() {
-  const Stopwatch::Scope timed(monitor_.iterating());
-  const Rebuilding counted(traffic_);
-  const Collectives& clients = topology_.clients();
-  const Norm norm = monitor_.options().norm;
-  iteration_ = checked_ = made_here_ = 1;
-  const std::vector<double> zero(m_, 0.0);
-  std::vector<double> row_sums(n_);
-  topology_.row_log_sums(zero, row_sums);
-  std::vector<double> log_a(n_);
-  for (std::size_t i = 0; i < n_; ++i) {
-    phi_[i] = -problem_.epsilon * row_sums[i];
-    log_a[i] = std::log(problem_.a[i]);
-  }
-  std::vector<double> column_sums(m_);
-  topology_.column_log_sums(phi_, log_a, column_sums);
-  for (std::size_t j = 0; j < m_; ++j) psi_[j] = -problem_.epsilon * column_sums[j];
-
-  // The errors the half-steps met. u = v = 1 defines the first plan up to a factor; the one with the right total mass
-  // is looked at.
-  double largest = -kInfinity;
-  for (const double s : row_sums) largest = std::max(largest, s);
-  largest = greatest_of_all(clients, largest);
-  ExactSum total;
-  for (double& s : row_sums) total.add(s = std::exp(s - largest));
-  add_up_of_all(clients, {&total, 1});
-  for (double& s : row_sums) s *= problem_.mass / total.total();
-  for (double& s : column_sums) s = std::exp(s);
-  std::vector<Note> notes(active());
-  for (std::size_t k = 0; k < active(); ++k) {
-    notes[k].error_a = error_part(norm, row_sums.data(), problem_.a.data(), n_);
-    notes[k].error_b = error_part(norm, column_sums.data(), b(k), m_);
-  }
-
-  const double grid = exact_grid(greatest_of_all(clients, std::max(largest_magnitude(phi_), largest_magnitude(psi_))));
-  for (std::size_t i = 0; i < n_; ++i) {
-    const double exact = std::exchange(phi_[i], round_to_grid(phi_[i], grid));
-    const double left_out = std::exp((exact - phi_[i]) / problem_.epsilon);
-    for (std::size_t k = 0; k < active(); ++k) u_[k * n_ + i] = problem_.a[i] * left_out;
-  }
-  for (std::size_t j = 0; j < m_; ++j) {
-    const double exact = std::exchange(psi_[j], round_to_grid(psi_[j], grid));
-    const double left_out = std::exp((exact - psi_[j]) / problem_.epsilon);
-    for (std::size_t k = 0; k < active(); ++k) v_[k * m_ + j] = b(k)[j] * left_out;
-  }
-  rebuild(notes);
-  if (monitor_.is_check(iteration_)) record_and_finish(notes);
-}
-
 void AbsorbedSinkhorn::round() {
   const Stopwatch::Scope timed(monitor_.iterating());
   const bool ran_ahead = run_ahead();
   ++iteration_;
   ++made_here_;
-  topology_.rows(active(), q_.data(), u_next_.data());
-  topology_.columns(active(), u_next_.data(), r_.data());
+  if (!is_accelerated()) x_ = v_;
+  half_steps();
 
   const bool check = ran_ahead || monitor_.is_check(checked_, iteration_);
   checked_ = iteration_;
@@ -171,32 +136,88 @@ void AbsorbedSinkhorn::round() {
   const int threads = active() * (n_ + m_) < (std::size_t{1} << 17) ? 1 : threads_;
   parallel_chunks(threads, active(), [&](std::size_t k, std::size_t) {
     divide(b(k), part(r_, k, m_), part(v_next_, k, m_));
+    if (const double omega = relaxation(k); omega != 1) relax(omega, part(v_, k, m_), part(v_next_, k, m_));
     notes[k] = judge(k, check);
+    if (!is_accelerated()) return;
+    accelerations_[k]->describe({problem_.a,
+                                 {b(k), m_},
+                                 part(u_, k, n_),
+                                 part(u_next_, k, n_),
+                                 part(x_, k, m_),
+                                 part(r_, k, m_),
+                                 part(v_next_, k, m_)},
+                                notes[k]);
   });
   share(v_next_, notes);
 
-  if (active() == 1 && notes[0].has(Note::kUnusable)) {
-    const Potential f = join(phi_, part(u_, 0, n_), problem_.epsilon);
-    const Potential g = join(psi_, part(v_, 0, m_), problem_.epsilon);
+  if (active() == 1 && notes[0].has(Note::kUnusable) && !is_proposal(0)) {
+    const Potential f = join(phi_, part(u_, 0, n_), epsilon_);
+    const Potential g = join(psi_, part(v_, 0, m_), epsilon_);
     return log_round(f.value, g.value, check);
   }
+  set_unusable_apart(notes);
+  decide(notes);
   bool stretched = false;
-  for (std::size_t k = active(); k-- > 0;) {
-    if (notes[k].has(Note::kUnusable)) {
-      // u and v are still those before the step, which is thereby taken back.
-      apart_.push_back(outcome(k, Status::iteration_limit, {}));
-      --apart_.back().iterations;
-      remove(k);
-      notes.erase(notes.begin() + static_cast<std::ptrdiff_t>(k));
-    } else {
-      stretched |= notes[k].has(Note::kStretched);
-    }
-  }
-  std::swap(u_, u_next_);
-  std::swap(v_, v_next_);
+  for (std::size_t k = 0; k < active(); ++k) stretched |= mixtures_[k].keep_newest && notes[k].has(Note::kStretched);
   topology_.settle();
   if (check && active() > 0) record_and_finish(notes);
-  if (stretched && active() > 0) absorb_all();
+  if (active() == 0) return;
+  if (stretched) {
+    absorb_all();
+  } else {
+    mix();
+  }
+  anneal();
+}
+
+// q = K x, u = a / q, r = K' u.
+void AbsorbedSinkhorn::half_steps() {
+  topology_.rows(active(), q_.data(), u_next_.data());
+  for (std::size_t k = 0; k < active(); ++k) {
+    if (const double omega = relaxation(k); omega != 1) relax(omega, part(u_, k, n_), part(u_next_, k, n_));
+  }
+  topology_.columns(active(), u_next_.data(), r_.data());
+}
+
+// Targets that no longer get along with the common kernel. u and v are still those before the round, which is thereby
+// taken back.
+void AbsorbedSinkhorn::set_unusable_apart(std::vector<Note>& notes) {
+  for (std::size_t k = active(); k-- > 0;) {
+    if (!notes[k].has(Note::kUnusable) || is_proposal(k)) continue;
+    apart_.push_back(outcome(k, Status::iteration_limit, {}));
+    --apart_.back().iterations;
+    remove(k);
+    notes.erase(notes.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+// Which rounds count; u and v become theirs.
+void AbsorbedSinkhorn::decide(std::span<const Note> notes) {
+  bool all_count = true;
+  for (std::size_t k = 0; is_accelerated() && k < active(); ++k) {
+    mixtures_[k] = accelerations_[k]->decide(notes[k]);
+    all_count &= mixtures_[k].keep_newest;
+  }
+  if (all_count) {
+    std::swap(u_, u_next_);
+    std::swap(v_, v_next_);
+    return;
+  }
+  for (std::size_t k = 0; k < active(); ++k) {
+    if (!mixtures_[k].keep_newest) continue;
+    std::ranges::copy(part(u_next_, k, n_), part(u_, k, n_).begin());
+    std::ranges::copy(part(v_next_, k, m_), part(v_, k, m_).begin());
+  }
+}
+
+// Where the next round starts, here and wherever v is held.
+void AbsorbedSinkhorn::mix() {
+  if (!is_accelerated()) return;
+  x_ = v_;  // zeros included; what else is in it is replaced
+  for (std::size_t k = 0; k < active(); ++k) {
+    images_.mix(k, mixtures_[k], part(x_, k, m_));
+    topology_.mix(k, mixtures_[k]);
+  }
 }
 
 // Iterations between rounds, on what is known of the others. True if there were any.
@@ -237,109 +258,12 @@ Note AbsorbedSinkhorn::judge(std::size_t slot, bool with_errors) const {
   if (with_errors) {
     const Norm norm = monitor_.options().norm;
     note.error_a = error_part(norm, u_.data() + slot * n_, q, problem_.a.data(), n_);
-    note.error_b = error_part(norm, v_.data() + slot * m_, r, b(slot), m_);
+    note.error_b = error_part(norm, x_.data() + slot * m_, r, b(slot), m_);
   }
   return note;
 }
 
-// One round in logs for a target that is alone, from potentials f_old, g_old.
-void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
-  const Rebuilding counted(traffic_);
-  const double epsilon = problem_.epsilon;
-  const Norm norm = monitor_.options().norm;
-  std::vector<double> row_sums(n_);
-  std::vector<double> log_a(n_);
-  topology_.row_log_sums(g_old, row_sums);
-  std::vector<double> seen(n_);
-  for (std::size_t i = 0; i < n_; ++i) {
-    seen[i] = std::exp(f_old[i] / epsilon + row_sums[i]);
-    phi_[i] = -epsilon * row_sums[i];
-    log_a[i] = std::log(problem_.a[i]);
-  }
-  std::vector<Note> notes(1);
-  notes[0].error_a = error_part(norm, seen.data(), problem_.a.data(), n_);
-  std::vector<double> column_sums(m_);
-  topology_.column_log_sums(phi_, log_a, column_sums);
-  seen.resize(m_);
-  for (std::size_t j = 0; j < m_; ++j) {
-    seen[j] = b(0)[j] > 0 ? std::exp(g_old[j] / epsilon + column_sums[j]) : 0.0;
-    psi_[j] = -epsilon * column_sums[j];
-  }
-  notes[0].error_b = error_part(norm, seen.data(), b(0), m_);
-  std::array<ErrorPart, 2> errors = {notes[0].error_a, notes[0].error_b};
-  combine_of_all(topology_.clients(), norm, errors);
-  notes[0].error_a = errors[0];
-  notes[0].error_b = errors[1];
-  std::copy(problem_.a.begin(), problem_.a.end(), part(u_, 0, n_).begin());
-  std::copy(b(0), b(0) + m_, part(v_, 0, m_).begin());
-  absorb_all();  // brings phi and psi onto the grid
-  if (check) record_and_finish(notes);
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
-
-// Moves the middle of log(u/a) and log(v/b) over all targets into phi and psi. Targets that are still far from their
-// middle afterwards are set apart.
-void AbsorbedSinkhorn::absorb_all() {
-  const Rebuilding counted(traffic_);
-  const Collectives& clients = topology_.clients();
-  const double epsilon = problem_.epsilon;
-  const std::size_t targets = active();
-  const std::vector<const double*> masses_a(targets, problem_.a.data());
-  const std::vector<const double*> masses_b = masses();
-  Deviations rows(u_, n_, masses_a);
-  Deviations columns(v_, m_, masses_b);
-  std::vector<double> phi = rows.centre(phi_, epsilon);
-  std::vector<double> psi = columns.centre(psi_, epsilon);
-  const double grid = exact_grid(greatest_of_all(clients, std::max(largest_magnitude(phi), largest_magnitude(psi))));
-  for (double& x : phi) x = round_to_grid(x, grid);
-  for (double& x : psi) x = round_to_grid(x, grid);
-  rows.move(phi_, phi, epsilon);
-  columns.move(psi_, psi, epsilon);
-
-  const double far = std::log(safe_scaling_) / 2;
-  std::vector<bool> leaves(targets);
-  for (std::size_t k = 0; k < targets; ++k) {
-    leaves[k] = targets > 1 && (rows.any_beyond(k, far) || columns.any_beyond(k, far));
-  }
-  if (targets > 1) any_of_all(clients, leaves);
-  for (std::size_t k = 0; k < targets; ++k) {
-    if (leaves[k]) continue;
-    rows.write_scalings(k, part(u_next_, k, n_));
-    columns.write_scalings(k, part(v_next_, k, m_));
-  }
-  // The potentials of those who leave are still relative to the old base.
-  for (std::size_t k = 0; k < targets; ++k) {
-    if (leaves[k]) apart_.push_back(outcome(k, Status::iteration_limit, {}));
-  }
-  phi_ = std::move(phi);
-  psi_ = std::move(psi);
-  std::swap(u_, u_next_);
-  std::swap(v_, v_next_);
-  for (std::size_t k = targets; k-- > 0;) {
-    if (leaves[k]) remove(k);
-  }
-  ++absorptions_;
-  std::vector<Note> notes(active());
-  if (active() > 0) rebuild(notes);
-}
-
-// Builds the kernel around phi and psi and shares v and the notes.
-//
-// Potentials of a feasible problem are bounded by the costs along a path of allowed pairs from any row to any other: a
-// single pair where nothing is forbidden, at most all rows and columns otherwise.
-void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
-  topology_.absorb(phi_, psi_);
-  const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
-  const double steps = problem_.has_forbidden_pairs ? lines : 4;
-  const double per_step = problem_.largest_cost + problem_.epsilon * std::log(problem_.mass / problem_.least_mass);
-  const double bound = 2 * steps * per_step + 2000 * problem_.epsilon;
-  const auto outside = [bound](double x) { return !(std::abs(x) <= bound); };
-  const bool runaway = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
-  if (runaway) notes[0].set(Note::kRunaway);
-  share(v_, notes);
-  runaway_ = notes[0].has(Note::kRunaway);
-}
 
 std::vector<const double*> AbsorbedSinkhorn::masses() const {
   std::vector<const double*> result;
@@ -369,12 +293,22 @@ void AbsorbedSinkhorn::record_and_finish(std::span<const Note> notes) {
   }
   record(iteration_, {worst_a, worst_b});
   claims_.end_round(iteration_, worst_b);
-  finish_converged(errors_b);
+  if (annealing_.is_last()) finish_converged(errors_b);
 }
 
 void AbsorbedSinkhorn::record(std::int64_t iteration, MarginalErrors errors) {
   last_errors_ = errors;
-  monitor_.record(iteration, errors.a, errors.b, active() + apart_.size());
+  monitor_.record(iteration, errors, active() + apart_.size(), pace());
+}
+
+Pace AbsorbedSinkhorn::pace() const {
+  Pace pace{epsilon_, rejected_before_, 0, 1};
+  for (const auto& acceleration : accelerations_) {
+    pace.rejected += acceleration->rejected();
+    pace.history = std::max(pace.history, acceleration->history());
+    pace.omega = std::max(pace.omega, acceleration->relaxation());
+  }
+  return pace;
 }
 
 // errors_b: of (u, old v), rows exact. In the L1 norm the update of v cannot make the row error larger than that; in
@@ -382,7 +316,8 @@ void AbsorbedSinkhorn::record(std::int64_t iteration, MarginalErrors errors) {
 void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
   std::vector<std::size_t> candidates;
   for (std::size_t k = 0; k < active(); ++k) {
-    if (monitor_.small_enough(errors_b[k]) && iteration_ >= confirm_from_[k]) candidates.push_back(k);
+    const bool counts = mixtures_[k].keep_newest;
+    if (counts && monitor_.small_enough(errors_b[k]) && iteration_ >= confirm_from_[k]) candidates.push_back(k);
   }
   if (candidates.empty()) return;
   std::vector<MarginalErrors> errors;
@@ -400,6 +335,10 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
 }
 
 void AbsorbedSinkhorn::finish_all(Status status) {
+  if (!annealing_.is_last()) {
+    annealing_.resume(problem_.epsilon, iteration_);
+    change_epsilon(problem_.epsilon);
+  }
   std::vector<std::size_t> all(active());
   for (std::size_t k = 0; k < all.size(); ++k) all[k] = k;
   std::vector<MarginalErrors> errors;
@@ -454,8 +393,9 @@ Outcome AbsorbedSinkhorn::outcome(std::size_t slot, Status status, MarginalError
   Outcome result{ids_[slot],
                  status,
                  iteration_,
-                 join(phi_, {u_.data() + slot * n_, n_}, problem_.epsilon),
-                 join(psi_, {v_.data() + slot * m_, m_}, problem_.epsilon),
+                 epsilon_,
+                 join(phi_, {u_.data() + slot * n_, n_}, epsilon_),
+                 join(psi_, {v_.data() + slot * m_, m_}, epsilon_),
                  error,
                  std::nullopt};
   if (const auto known = topology_.known(slot)) {
@@ -472,10 +412,17 @@ void AbsorbedSinkhorn::remove(std::size_t slot) {
     values.erase(first, first + static_cast<std::ptrdiff_t>(size));
   };
   for (auto* values : {&u_, &u_next_, &q_}) drop(*values, n_);
-  for (auto* values : {&v_, &v_next_, &r_}) drop(*values, m_);
+  for (auto* values : {&v_, &v_next_, &r_, &x_}) drop(*values, m_);
   topology_.remove(slot);
-  ids_.erase(ids_.begin() + static_cast<std::ptrdiff_t>(slot));
-  confirm_from_.erase(confirm_from_.begin() + static_cast<std::ptrdiff_t>(slot));
+  images_.remove(slot);
+  const auto at = static_cast<std::ptrdiff_t>(slot);
+  mixtures_.erase(mixtures_.begin() + at);
+  if (is_accelerated()) {
+    rejected_before_ += accelerations_[slot]->rejected();
+    accelerations_.erase(accelerations_.begin() + at);
+  }
+  ids_.erase(ids_.begin() + at);
+  confirm_from_.erase(confirm_from_.begin() + at);
 }
 
 }  // namespace fedsinkhorn

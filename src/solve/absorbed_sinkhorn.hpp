@@ -9,6 +9,10 @@
 // absorbed: moved into phi and psi, and K is built anew. Should a step go wrong in spite of that (masses hundreds of
 // orders of magnitude apart), it is taken back and done by log-sum-exp.
 //
+// An acceleration may choose where a round starts (x, which else is the v of the last round), and reject it afterwards;
+// u_ and v_ are those of the last round that counts. Epsilon may come down in levels, each starting from the last one's
+// potentials by a round in logs.
+//
 // Several targets share one K as long as their potentials stay close enough to a common pair (phi, psi).
 //
 // Every client runs this loop on its own slices of the vectors. What is decided depends on all of them (is a step
@@ -16,14 +20,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "comm/counting.hpp"
 #include "problem/checked_problem.hpp"
+#include "solve/acceleration.hpp"
+#include "solve/annealing.hpp"
 #include "solve/claims.hpp"
+#include "solve/deviations.hpp"
 #include "solve/outcome.hpp"
+#include "solve/pacing.hpp"
 #include "solve/stopping.hpp"
 #include "topology/topology.hpp"
 
@@ -34,7 +44,7 @@ class AbsorbedSinkhorn {
   /// safe_scaling: the largest ratio u/a or v/b (and its inverse) left unabsorbed. traffic: what the topology's
   /// messages go through; it is told what they are for.
   AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic, Monitor& monitor,
-                   double safe_scaling, int threads);
+                   const Pacing& pacing, double safe_scaling, int threads);
 
   /// All targets to the end: converged, limit reached, diverged or interrupted.
   [[nodiscard]] std::vector<Outcome> run();
@@ -46,6 +56,8 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::int64_t iterations_made() const { return made_here_; }
   [[nodiscard]] std::int64_t absorptions() const { return absorptions_; }
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
+  [[nodiscard]] std::int64_t rejected() const { return pace().rejected; }
+  [[nodiscard]] std::int64_t levels() const { return levels_; }
 
  private:
   void run_together();
@@ -54,16 +66,34 @@ class AbsorbedSinkhorn {
   void iterate();
 
   void first_round();
+  void start_from_given();
   void round();
+  void half_steps();
   void log_round(std::span<const double> f_old, std::span<const double> g_old, bool check);
+  /// What the log sums of both half-steps were.
+  struct LogSums {
+    std::vector<double> rows, columns;
+  };
+  LogSums log_half_steps(std::span<const double> psi);
+  void adopt(std::vector<double> phi, std::vector<double> psi, Deviations& rows, Deviations& columns);
   [[nodiscard]] bool run_ahead();
   [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
+  void set_unusable_apart(std::vector<Note>& notes);
+  void decide(std::span<const Note> notes);
+  void mix();
   void absorb_all();
+  [[nodiscard]] std::vector<bool> far_from_middle(const Deviations& rows, const Deviations& columns) const;
+  void set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
+                 const std::function<Outcome(std::size_t)>& as_it_stands);
+  void relocate(Deviations& columns, double epsilon, const std::function<Outcome(std::size_t)>& as_it_stands);
+  void change_epsilon(double epsilon);
+  void anneal();
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);
 
   void record_and_finish(std::span<const Note> notes);
   void record(std::int64_t iteration, MarginalErrors errors);
+  [[nodiscard]] Pace pace() const;
   void finish_converged(const std::vector<double>& errors_b);
   void finish_all(Status status);
   void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
@@ -71,6 +101,15 @@ class AbsorbedSinkhorn {
   void remove(std::size_t slot);
 
   [[nodiscard]] std::size_t active() const { return ids_.size(); }
+  [[nodiscard]] bool is_accelerated() const { return pacing_.method.make != nullptr; }
+  [[nodiscard]] bool is_proposal(std::size_t slot) const {
+    return is_accelerated() && accelerations_[slot]->is_proposal();
+  }
+  [[nodiscard]] double relaxation(std::size_t slot) const {
+    return is_accelerated() ? accelerations_[slot]->relaxation() : 1;
+  }
+  /// a, once for every slot.
+  [[nodiscard]] std::vector<const double*> masses_a() const { return {active(), problem_.a.data()}; }
   /// b of every slot.
   [[nodiscard]] std::vector<const double*> masses() const;
   [[nodiscard]] const double* b(std::size_t slot) const { return problem_.target(ids_[slot]); }
@@ -87,17 +126,28 @@ class AbsorbedSinkhorn {
   const std::size_t n_;  // own rows
   const std::size_t m_;  // own columns
 
+  const Pacing pacing_;
+  Annealing annealing_;
+  double epsilon_;  // of the level
+
   std::vector<double> phi_, psi_;  // absorbed, on the grid
   std::vector<std::size_t> ids_;   // target solved in each slot
   std::vector<std::int64_t> confirm_from_;
   std::vector<double> u_, v_;            // slots x n, slots x m
-  std::vector<double> u_next_, v_next_;  // written by a round, then swapped with u_, v_
+  std::vector<double> x_;                // slots x m: where the next round starts
+  std::vector<double> u_next_, v_next_;  // written by a round; they become u_, v_ if it counts
   std::vector<double> q_, r_;
   std::int64_t iteration_ = 0;
-  std::int64_t made_here_ = 0;  // by this client
-  std::int64_t checked_ = 0;    // iteration of the last round that could be a check
-  bool stop_ = false;           // asked for at some client
-  bool runaway_ = false;        // see rebuild()
+  std::int64_t made_here_ = 0;                                // by this client
+  std::int64_t checked_ = 0;                                  // iteration of the last round that could be a check
+  std::vector<std::unique_ptr<Acceleration>> accelerations_;  // one a slot
+  std::vector<Mixture> mixtures_;                             // decided on after a round, one a slot
+  ImageHistory images_;                                       // of the own columns
+  std::int64_t rejected_before_ = 0;                          // of targets that are finished
+  std::int64_t levels_ = 0;
+
+  bool stop_ = false;     // asked for at some client
+  bool runaway_ = false;  // see rebuild()
 
   Claims claims_;
   MarginalErrors last_errors_;  // as recorded last

@@ -29,6 +29,28 @@ void check_asynchronous(const Options& options, const TopologyEntry& topology) {
   }
 }
 
+/// The option that only goes with plain Sinkhorn; empty if there is none.
+std::string what_is_plain(const Options& options) {
+  if (options.topology == "async") return "--topology async";
+  if (options.local_steps > 1) return "--local-steps";
+  if (options.stabilization == Stabilization::log) return "--stabilization log";
+  if (options.precision == Precision::digits50) return "--precision 50";
+  return "";
+}
+
+void check_method(const Options& options) {
+  const MethodEntry& method = find_entry(methods(), options.method, "--method");
+  const std::string plain = what_is_plain(options);
+  if (method.make != nullptr && options.method != "auto" && !plain.empty()) {
+    throw InputError("--method", fmt::format("{} does not go with {}", method.name, plain), "use sinkhorn or auto");
+  }
+  constexpr std::size_t most_memory = 64;
+  if (options.memory > most_memory) {
+    throw InputError("--memory", fmt::format("{} differences were asked for", options.memory),
+                     fmt::format("give 1 to {}", most_memory));
+  }
+}
+
 void check_row_weights(const Options& options, std::size_t clients) {
   if (options.row_weights.empty()) return;
   if (options.row_weights.size() != clients) {
@@ -80,14 +102,15 @@ std::string common_options(const Problem& problem, const Options& options, std::
   std::string weights;
   for (const double weight : options.row_weights) weights += fmt::format("{},", weight);
   return fmt::format(
-      "--epsilon {}\n--tolerance {}\n--norm {}\n--max-iterations {}\n--check-every {}\n--method {}\n--topology {}\n"
+      "--epsilon {}\n--tolerance {}\n--norm {}\n--max-iterations {}\n--check-every {}\n--method {}\n--memory "
+      "{}\n--topology {}\n"
       "--passes {}\n--kernel {}\n--precision {}\n--stabilization {}\n--feasibility {}\n--local-steps {}\n"
       "--max-staleness {}\n--damping {}\n--damping-kind {}\n--grid {}x{}\n--rows {}\n--keep-local {}\n",
       problem.epsilon, options.tolerance, name_of(options.norm), options.max_iterations, options.check_every,
-      options.method, resolved_topology(options, clients), name_of(options.passes), name_of(options.kernel),
-      name_of(options.precision), name_of(options.stabilization), name_of(options.feasibility), options.local_steps,
-      options.max_staleness, options.damping, name_of(options.damping_kind), options.grid.rows, options.grid.columns,
-      weights, options.keep_local);
+      options.method, options.memory, resolved_topology(options, clients), name_of(options.passes),
+      name_of(options.kernel), name_of(options.precision), name_of(options.stabilization), name_of(options.feasibility),
+      options.local_steps, options.max_staleness, options.damping, name_of(options.damping_kind), options.grid.rows,
+      options.grid.columns, weights, options.keep_local);
 }
 
 }  // namespace
@@ -95,6 +118,10 @@ std::string common_options(const Problem& problem, const Options& options, std::
 std::string resolved_topology(const Options& options, std::size_t clients) {
   if (options.topology != "auto") return options.topology;
   return clients == 1 ? "centralized" : "all-to-all";
+}
+
+std::string resolved_method(const Options& options) {
+  return options.method == "auto" && !what_is_plain(options).empty() ? "sinkhorn" : options.method;
 }
 
 void check_options(const Options& options, std::size_t clients) {
@@ -109,7 +136,7 @@ void check_options(const Options& options, std::size_t clients) {
                      "give 1 to 4096, or 0 for all cores");
   }
   (void)cpu::simd(options.simd);
-  find_entry(methods(), options.method, "--method");
+  check_method(options);
   find_available(backends(), options.backend, "--backend", "use cpu or auto");
   check_clients(options, clients);
 }

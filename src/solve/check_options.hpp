@@ -10,6 +10,8 @@
 namespace fedsinkhorn {
 
 /// "auto" becomes a name.
+/// What auto comes to; the topology is a resolved one.
+[[nodiscard]] std::string resolved_method(const Options& options);
 [[nodiscard]] std::string resolved_topology(const Options& options, std::size_t clients);
 
 /// Throws InputError naming the flag.

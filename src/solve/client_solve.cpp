@@ -91,6 +91,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
   if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
+  const MethodEntry& method = find_entry(methods(), options.method, "--method");
+  if (method.relaxes) effective.passes = Passes::two;
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
     topology = entry.make({problem, effective, clients,
@@ -98,12 +100,15 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   });
   Monitor monitor(options, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
-  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, safe_scaling(options.precision), threads);
+  const Pacing pacing{method, differences_kept(options, problem.targets)};
+  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads);
   // What is known of the run, which ends well or by the loss of a client.
   const auto describe = [&](Result& result) {
     result.trace = monitor.take_trace();
     result.solve_seconds = monitor.iterating().seconds();
     result.absorptions = sinkhorn.absorptions();
+    result.rejected = sinkhorn.rejected();
+    result.levels = sinkhorn.levels();
     result.targets_solved_alone = sinkhorn.targets_solved_alone();
     result.simd = simd.name;
     result.threads = threads;
@@ -152,6 +157,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     require_common_options(everyone, problem, options);
   }
   options.topology = resolved_topology(options, communicator.size());
+  options.method = resolved_method(options);
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
   const int threads = threads_to_use(options, place);
@@ -165,6 +171,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const auto describe = [&] {
     result.backend = "cpu";
     result.topology = options.topology;
+    result.method = options.method;
     result.transport = place.transport;
     result.this_client = clients.rank();
     if (place.clock_is_virtual) result.virtual_seconds = communicator.now();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace fedsinkhorn {
 namespace {
@@ -11,8 +12,20 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Deviations::Deviations(std::span<const double> scalings, std::size_t size, Masses masses)
-    : size_(size), masses_(masses), logs_(masses.size() * size) {
+Deviations::Deviations(std::size_t size, std::vector<const double*> masses)
+    : size_(size), masses_(std::move(masses)), logs_(masses_.size() * size, 0.0) {
+  for (std::size_t k = 0; k < masses_.size(); ++k) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (!(masses_[k][i] > 0)) logs_[k * size_ + i] = -kInfinity;
+    }
+  }
+}
+
+Deviations::Deviations(std::size_t size, std::vector<const double*> masses, std::vector<double> logs)
+    : size_(size), masses_(std::move(masses)), logs_(std::move(logs)) {}
+
+Deviations::Deviations(std::span<const double> scalings, std::size_t size, std::vector<const double*> masses)
+    : size_(size), masses_(std::move(masses)), logs_(masses_.size() * size) {
   for (std::size_t k = 0; k < masses_.size(); ++k) {
     for (std::size_t i = 0; i < size_; ++i) {
       const double share = masses_[k][i];
@@ -44,6 +57,10 @@ void Deviations::move(std::span<const double> from, std::span<const double> to, 
   }
 }
 
+void Deviations::scale(double factor) {
+  for (double& x : logs_) x *= factor;
+}
+
 bool Deviations::any_beyond(std::size_t target, double limit) const {
   const auto first = logs_.begin() + static_cast<std::ptrdiff_t>(target * size_);
   return std::any_of(first, first + static_cast<std::ptrdiff_t>(size_),
@@ -55,6 +72,12 @@ void Deviations::write_scalings(std::size_t target, std::span<double> scalings) 
     const double share = masses_[target][i];
     scalings[i] = share > 0 ? share * std::exp(logs_[target * size_ + i]) : 0.0;
   }
+}
+
+void Deviations::remove(std::size_t target) {
+  const auto first = logs_.begin() + static_cast<std::ptrdiff_t>(target * size_);
+  logs_.erase(first, first + static_cast<std::ptrdiff_t>(size_));
+  masses_.erase(masses_.begin() + static_cast<std::ptrdiff_t>(target));
 }
 
 }  // namespace fedsinkhorn

@@ -125,8 +125,8 @@ class PreciseSinkhorn {
       outcome.error.b = norm_of_difference(options.norm, product(v, r), b).convert_to<double>();
       const bool check = monitor.is_check(iteration);
       if (check) {
-        monitor.record(iteration, error_a.convert_to<double>(), error_b.convert_to<double>(),
-                       problem_.targets - target);
+        monitor.record(iteration, {error_a.convert_to<double>(), error_b.convert_to<double>()},
+                       problem_.targets - target, {.epsilon = problem_.epsilon});
       }
       if (!std::isfinite(outcome.error.a) || !std::isfinite(outcome.error.b)) {
         outcome.status = Status::diverged;

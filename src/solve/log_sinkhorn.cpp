@@ -46,7 +46,8 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
 
     outcome.iterations = iteration;
     outcome.error = {error(f, row_sums, problem.a.data()), error(g, column_sums, b)};
-    if (monitor.is_check(iteration)) monitor.record(iteration, error_a, error_b, problem.targets - target);
+    if (monitor.is_check(iteration))
+      monitor.record(iteration, {error_a, error_b}, problem.targets - target, {.epsilon = epsilon});
     if (!std::isfinite(outcome.error.a) || !std::isfinite(outcome.error.b)) {
       outcome.status = Status::diverged;
       break;

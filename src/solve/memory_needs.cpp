@@ -12,7 +12,10 @@
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "kernel/kernel.hpp"
+#include "registry.hpp"
+#include "solve/check_options.hpp"
 #include "solve/high_precision.hpp"
+#include "solve/pacing.hpp"
 #include "topology/news.hpp"
 
 namespace fedsinkhorn {
@@ -67,6 +70,13 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   if (options.topology == "async") {
     // Of every client's slices kWindow messages in each direction, and what is known of all.
     bytes += targets * (known + own * static_cast<double>(shape.clients)) * sizeof(double) * (kWindow + 1);
+  }
+  if (find_entry(methods(), options.method, "--method").make != nullptr && resolved_method(options) == options.method) {
+    // Images of v wherever it is held, and differences of the own slice.
+    const auto kept = static_cast<double>(differences_kept(options, shape.targets));
+    const auto columns = static_cast<double>(shape.columns);
+    const double held = std::max(columns, static_cast<double>(shape.block_columns));
+    bytes += targets * (kept + 1) * (held + 3 * columns) * sizeof(double);
   }
   bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 3 * sizeof(double);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation

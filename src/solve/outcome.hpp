@@ -20,6 +20,7 @@ struct Outcome {
   std::size_t target = 0;
   Status status = Status::iteration_limit;
   std::int64_t iterations = 0;
+  double epsilon = 0;    ///< for which they are potentials: another than the problem's on the way only
   Potential f;           ///< active rows
   Potential g;           ///< active columns
   MarginalErrors error;  ///< at the precision of the iteration

@@ -11,6 +11,14 @@
 
 namespace fedsinkhorn {
 
+/// How an iteration gets along.
+struct Pace {
+  double epsilon = 0;         ///< of the level
+  std::int64_t rejected = 0;  ///< rounds so far, of all targets
+  std::size_t history = 0;    ///< the longest of the targets'
+  double omega = 1;           ///< the largest of the targets'
+};
+
 /// Counts time, keeps the trace, tells the observer, and knows the limits.
 class Monitor {
  public:
@@ -29,7 +37,7 @@ class Monitor {
   [[nodiscard]] const Options& options() const { return options_; }
 
   /// Rows of targets that are finished one by one after the rest would repeat iteration numbers: only later ones count.
-  void record(std::int64_t iteration, double error_a, double error_b, std::size_t targets_left);
+  void record(std::int64_t iteration, MarginalErrors errors, std::size_t targets_left, const Pace& pace);
 
   [[nodiscard]] Stopwatch& iterating() { return iterating_; }
   /// One row a check, except that of very many every second, fourth, ... is kept, and always the last: a run of days

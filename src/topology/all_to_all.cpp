@@ -22,6 +22,17 @@ void AllToAll::absorb(std::span<const double> phi, std::span<const double> psi) 
   phi_ = std::move(all_phi);
   psi_ = std::move(all_psi);
   u_.clear();
+  images_.forget();
+}
+
+void AllToAll::set_epsilon(double epsilon) {
+  row_block_.set_epsilon(epsilon);
+  column_block_.set_epsilon(epsilon);
+}
+
+void AllToAll::mix(std::size_t slot, const Mixture& mixture) {
+  const Stopwatch::Scope timed(compute_);
+  images_.mix(slot, mixture, {v_.data() + slot * columns_.whole_size(), columns_.whole_size()});
 }
 
 void AllToAll::share(std::size_t targets, const double* v, std::span<Note> notes) {
@@ -65,6 +76,7 @@ void AllToAll::local_step(std::size_t targets, Masses b, double* u, double* v) {
 }
 
 void AllToAll::remove(std::size_t slot) {
+  images_.remove(slot);
   const auto size = static_cast<std::ptrdiff_t>(columns_.whole_size());
   const auto first = v_.begin() + static_cast<std::ptrdiff_t>(slot) * size;
   v_.erase(first, first + size);

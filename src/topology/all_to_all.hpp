@@ -16,7 +16,9 @@ class AllToAll : public Topology {
 
   [[nodiscard]] const Collectives& clients() const override { return everyone_; }
   void absorb(std::span<const double> phi, std::span<const double> psi) override;
+  void set_epsilon(double epsilon) override;
   void share(std::size_t targets, const double* v, std::span<Note> notes) override;
+  void mix(std::size_t slot, const Mixture& mixture) override;
   void rows(std::size_t targets, double* q, double* u) override;
   void columns(std::size_t targets, const double* u, double* r) override;
   void local_step(std::size_t targets, Masses b, double* u, double* v) override;
@@ -54,6 +56,7 @@ class AllToAll : public Topology {
   void gather(std::size_t targets, const double* u, std::vector<double>& slices);
   void apply_transposed(std::size_t targets, const std::vector<double>& slices, double* r);
 
+  ImageHistory images_;     // of v_
   HeldBlock row_block_;     // K[I,:]
   HeldBlock column_block_;  // K[:,J]
 };

@@ -51,6 +51,12 @@ BlockTopology::BlockTopology(const TopologyContext& context, const std::vector<s
 void BlockTopology::absorb(std::span<const double> phi, std::span<const double> psi) {
   block_.absorb(row_group_.gathered(phi), column_group_.gathered(psi));
   r_others_.clear();  // it was for another K
+  images_.forget();
+}
+
+void BlockTopology::mix(std::size_t slot, const Mixture& mixture) {
+  const Stopwatch::Scope timed(compute_);
+  images_.mix(slot, mixture, {v_.data() + slot * block_.columns(), block_.columns()});
 }
 
 void BlockTopology::share(std::size_t targets, const double* v, std::span<Note> notes) {
@@ -134,6 +140,7 @@ void BlockTopology::remove(std::size_t slot) {
   };
   drop(v_, block_.columns());
   drop(r_others_, column_group_.own_size());
+  images_.remove(slot);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

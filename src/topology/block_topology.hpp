@@ -34,7 +34,9 @@ class BlockTopology final : public Topology {
 
   [[nodiscard]] const Collectives& clients() const override { return everyone_; }
   void absorb(std::span<const double> phi, std::span<const double> psi) override;
+  void set_epsilon(double epsilon) override { block_.set_epsilon(epsilon); }
   void share(std::size_t targets, const double* v, std::span<Note> notes) override;
+  void mix(std::size_t slot, const Mixture& mixture) override;
   void rows(std::size_t targets, double* q, double* u) override;
   void columns(std::size_t targets, const double* u, double* r) override;
   void local_step(std::size_t targets, Masses b, double* u, double* v) override;
@@ -65,6 +67,7 @@ class BlockTopology final : public Topology {
   std::uint64_t exchanges_ = 0;
 
   std::vector<double> v_;         // targets x columns of the block
+  ImageHistory images_;           // of v_
   std::vector<double> u_;         // targets x rows of the block; unused if fused
   std::vector<double> q_part_;    // targets x rows of the block
   std::vector<double> r_part_;    // targets x columns of the block

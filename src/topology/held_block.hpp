@@ -31,6 +31,11 @@ class HeldBlock {
   [[nodiscard]] std::size_t rows() const { return cost_->rows(); }
   [[nodiscard]] std::size_t columns() const { return cost_->columns(); }
 
+  /// Of the kernel from the next absorb on, and of sums in the log domain.
+  void set_epsilon(double epsilon) {
+    logs_.epsilon = epsilon;
+    kernel_->set_epsilon(epsilon);
+  }
   void absorb(std::span<const double> phi, std::span<const double> psi) {
     const Stopwatch::Scope timed(compute_, entries());
     kernel_->absorb(phi, psi);

@@ -24,7 +24,7 @@ void SliceGroup::gather(std::size_t targets, const double* own, double* whole, N
     std::copy_n(own, targets * whole_, whole);
     return;
   }
-  const std::size_t extra = notes.size() * kNoteNumbers;
+  const std::size_t extra = numbers_in(notes);
   const std::size_t me = clients_.rank();
   wire_.resize(targets * whole_ + members() * extra);
   double* mine = wire_.data() + targets * firsts_[me] + me * extra;
@@ -33,17 +33,13 @@ void SliceGroup::gather(std::size_t targets, const double* own, double* whole, N
   clients_.allgather(wire_, counts(targets, extra));
 
   const double* from = wire_.data();
+  NoteReader reader(norm, notes);
   for (std::size_t member = 0; member < members(); ++member) {
     for (std::size_t k = 0; k < targets; ++k) {
       std::copy_n(from, sizes_[member], whole + k * whole_ + firsts_[member]);
       from += sizes_[member];
     }
-    for (Note& note : notes) {
-      const Note said = read_note(from);
-      from += kNoteNumbers;
-      if (member == 0) note = said;
-      if (member > 0) add_note(norm, note, said);
-    }
+    from = reader.take(from);
   }
 }
 
@@ -93,16 +89,12 @@ std::vector<double> SliceGroup::summands(std::size_t targets, const double* whol
 
 void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
   if (members() == 1 || notes.empty()) return;
-  std::vector<double> mine(notes.size() * kNoteNumbers);
+  std::vector<double> mine(numbers_in(notes));
   write_notes(notes, mine.data());
   const std::vector<double> all = clients_.allgather_numbers(mine);
-  for (std::size_t member = 0; member < members(); ++member) {
-    for (std::size_t k = 0; k < notes.size(); ++k) {
-      const Note said = read_note(all.data() + (member * notes.size() + k) * kNoteNumbers);
-      if (member == 0) notes[k] = said;
-      if (member > 0) add_note(norm, notes[k], said);
-    }
-  }
+  NoteReader reader(norm, notes);
+  const double* from = all.data();
+  for (std::size_t member = 0; member < members(); ++member) from = reader.take(from);
 }
 
 std::vector<std::size_t> sizes_of(std::span<const Range> slices) {

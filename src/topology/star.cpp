@@ -107,28 +107,36 @@ class Star final : public Topology {
     const std::vector<double> all_psi = columns_.collected(1, psi.data());
     if (is_server()) kernel_->absorb(all_phi, all_psi);
     u_.clear();
+    images_.forget();
+  }
+
+  void set_epsilon(double epsilon) override {
+    if (is_server()) kernel_->set_epsilon(epsilon);
+  }
+
+  // The others know their own slices.
+  void mix(std::size_t slot, const Mixture& mixture) override {
+    const Stopwatch::Scope timed(compute_);
+    if (is_server()) images_.mix(slot, mixture, {v_.data() + slot * columns_.whole_size(), columns_.whole_size()});
   }
 
   void share(std::size_t targets, const double* v, std::span<Note> notes) override {
-    const std::size_t extra = notes.size() * kNoteNumbers;
+    const std::size_t extra = numbers_in(notes);
+    NoteReader reader(norm_, notes);
     std::vector<double> own(targets * columns_.own_size() + extra);
     std::copy_n(v, targets * columns_.own_size(), own.begin());
     write_notes(notes, own.data() + targets * columns_.own_size());
     v_.resize(is_server() ? targets * columns_.whole_size() : 0);
-    columns_.collect(targets, own, extra, [&](std::size_t client, Range slice, const double* values) {
+    columns_.collect(targets, own, extra, [&](std::size_t, Range slice, const double* values) {
       for (std::size_t k = 0; k < targets; ++k, values += slice.size()) {
         std::copy_n(values, slice.size(), v_.data() + k * columns_.whole_size() + slice.first);
       }
-      for (std::size_t k = 0; k < notes.size(); ++k, values += kNoteNumbers) {
-        const Note said = read_note(values);
-        if (client == 0) notes[k] = said;
-        if (client > 0) add_note(norm_, notes[k], said);
-      }
+      reader.take(values);
     });
     std::vector<double> verdict(extra);
     write_notes(notes, verdict.data());
     everyone_.broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
-    for (std::size_t k = 0; k < notes.size(); ++k) notes[k] = read_note(verdict.data() + k * kNoteNumbers);
+    NoteReader(norm_, notes).take(verdict.data());
   }
 
   void rows(std::size_t targets, double* q, double* u) override {
@@ -175,6 +183,7 @@ class Star final : public Topology {
 
   void remove(std::size_t slot) override {
     u_.clear();  // one client after the other; the next exchange brings it anew
+    images_.remove(slot);
     if (!is_server()) return;
     const auto size = static_cast<std::ptrdiff_t>(columns_.whole_size());
     const auto first = v_.begin() + static_cast<std::ptrdiff_t>(slot) * size;
@@ -263,6 +272,7 @@ class Star final : public Topology {
   std::optional<HeldBlock> kernel_;  // all of K, at the server
   std::uint64_t exchanges_ = 0;
   std::vector<double> v_;  // server: targets x all columns
+  ImageHistory images_;    // server: of v_
   std::vector<double> u_;  // server: one client after the other, each targets x its rows
 };
 

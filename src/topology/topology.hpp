@@ -11,6 +11,7 @@
 
 #include "comm/collectives.hpp"
 #include "kernel/log_sums.hpp"
+#include "topology/mixture.hpp"
 #include "topology/note.hpp"
 
 namespace fedsinkhorn {
@@ -48,7 +49,8 @@ struct KnownPotentials {
 
 /// The iteration as one client's loop sees it. The client owns some rows I and some columns J; all vectors here are its
 /// slices: a_I, u_I, q_I, phi_I, and b_J, v_J, r_J, psi_J. Vectors of several targets lie one target after the other.
-/// All verbs but remove, local_step and known are collective: every client calls the same ones in the same order.
+/// All verbs but set_epsilon, mix, remove, local_step and known are collective: every client calls the same ones in the
+/// same order.
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -59,11 +61,15 @@ class Topology {
   /// Everyone: for small agreements.
   [[nodiscard]] virtual const Collectives& clients() const = 0;
 
-  /// From now on K_ij = exp((phi_i + psi_j - C_ij) / epsilon). v must be shared anew.
+  /// Of the kernel from the next absorb on, and of the sums in the log domain.
+  virtual void set_epsilon(double epsilon) = 0;
+  /// From now on K_ij = exp((phi_i + psi_j - C_ij) / epsilon). v must be shared anew; images of v are forgotten.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
 
   /// Makes v known to whoever needs it, and the clients' notes, one a target, to all: on return they are combined.
   virtual void share(std::size_t targets, const double* v, std::span<Note> notes) = 0;
+  /// Replaces the v that was shared last, wherever it is held, by a mixture of it and earlier ones. No messages.
+  virtual void mix(std::size_t slot, const Mixture& mixture) = 0;
   /// First half of a round: q = (K v)_I with v as last shared, u = a / q.
   virtual void rows(std::size_t targets, double* q, double* u) = 0;
   /// Second half: r = (K' u)_J. Follows rows().

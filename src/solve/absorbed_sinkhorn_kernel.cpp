@@ -1,0 +1,239 @@
+// What the kernel is built around: rounds in logs, absorption, and levels of epsilon.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "solve/absorbed_sinkhorn.hpp"
+#include "solve/agreement.hpp"
+#include "solve/rebuilding.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+// phi_i = -epsilon log sum_j exp((psi_j - C_ij) / epsilon), then psi_j = -epsilon log sum_i a_i exp((phi_i - C_ij) /
+// epsilon), so that u = a and v = b.
+AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const double> psi) {
+  LogSums sums{std::vector<double>(n_), std::vector<double>(m_)};
+  topology_.row_log_sums(psi, sums.rows);
+  std::vector<double> log_a(n_);
+  for (std::size_t i = 0; i < n_; ++i) {
+    phi_[i] = -epsilon_ * sums.rows[i];
+    log_a[i] = std::log(problem_.a[i]);
+  }
+  topology_.column_log_sums(phi_, log_a, sums.columns);
+  for (std::size_t j = 0; j < m_; ++j) psi_[j] = -epsilon_ * sums.columns[j];
+  return sums;
+}
+
+// phi and psi become the given ones, on the grid, and u and v what they must then be. The deviations are relative to
+// phi and psi as they were.
+void AbsorbedSinkhorn::adopt(std::vector<double> phi, std::vector<double> psi, Deviations& rows, Deviations& columns) {
+  const double largest = std::max(largest_magnitude(phi), largest_magnitude(psi));
+  const double grid = exact_grid(greatest_of_all(topology_.clients(), largest));
+  for (double& x : phi) x = round_to_grid(x, grid);
+  for (double& x : psi) x = round_to_grid(x, grid);
+  rows.move(phi_, phi, epsilon_);
+  columns.move(psi_, psi, epsilon_);
+  set_apart(far_from_middle(rows, columns), rows, columns,
+            [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
+  phi_ = std::move(phi);
+  psi_ = std::move(psi);
+  for (std::size_t k = 0; k < active(); ++k) {
+    rows.write_scalings(k, part(u_, k, n_));
+    columns.write_scalings(k, part(v_, k, m_));
+  }
+}
+
+// Targets that a common kernel cannot serve.
+std::vector<bool> AbsorbedSinkhorn::far_from_middle(const Deviations& rows, const Deviations& columns) const {
+  const double far = std::log(safe_scaling_) / 2;
+  std::vector<bool> are_far(active());
+  if (active() <= 1) return are_far;
+  for (std::size_t k = 0; k < active(); ++k) are_far[k] = rows.any_beyond(k, far) || columns.any_beyond(k, far);
+  any_of_all(topology_.clients(), are_far);
+  return are_far;
+}
+
+void AbsorbedSinkhorn::set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
+                                 const std::function<Outcome(std::size_t)>& as_it_stands) {
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    if (leaves[k]) apart_.push_back(as_it_stands(k));
+  }
+  for (std::size_t k = leaves.size(); k-- > 0;) {
+    if (!leaves[k]) continue;
+    remove(k);
+    rows.remove(k);
+    columns.remove(k);
+  }
+}
+
+// From g = 0, in logs: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target; then
+// g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
+void AbsorbedSinkhorn::first_round() {
+  const Stopwatch::Scope timed(monitor_.iterating());
+  const Rebuilding counted(traffic_);
+  const Collectives& clients = topology_.clients();
+  const Norm norm = monitor_.options().norm;
+  iteration_ = checked_ = made_here_ = 1;
+  LogSums sums = log_half_steps(std::vector<double>(m_, 0.0));
+
+  // The errors the half-steps met. u = v = 1 defines the first plan up to a factor; the one with the right total mass
+  // is looked at.
+  double largest = -kInfinity;
+  for (const double s : sums.rows) largest = std::max(largest, s);
+  largest = greatest_of_all(clients, largest);
+  ExactSum total;
+  for (double& s : sums.rows) total.add(s = std::exp(s - largest));
+  add_up_of_all(clients, {&total, 1});
+  for (double& s : sums.rows) s *= problem_.mass / total.total();
+  for (double& s : sums.columns) s = std::exp(s);
+  std::vector<Note> notes(active());
+  for (std::size_t k = 0; k < active(); ++k) {
+    notes[k].error_a = error_part(norm, sums.rows.data(), problem_.a.data(), n_);
+    notes[k].error_b = error_part(norm, sums.columns.data(), b(k), m_);
+  }
+
+  Deviations rows(n_, masses_a());
+  Deviations columns(m_, masses());
+  adopt(phi_, psi_, rows, columns);
+  rebuild(notes);
+  if (monitor_.is_check(iteration_)) record_and_finish(notes);
+}
+
+// From g as it was given.
+void AbsorbedSinkhorn::start_from_given() {
+  const Stopwatch::Scope timed(monitor_.iterating());
+  iteration_ = checked_ = made_here_ = 1;
+  std::vector<double> logs(active() * m_, -kInfinity);  // log(v / b), relative to psi = 0
+  for (std::size_t k = 0; k < active(); ++k) {
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (b(k)[j] > 0) logs[k * m_ + j] = problem_.initial_g(ids_[k])[j] / epsilon_ - std::log(b(k)[j]);
+    }
+  }
+  Deviations columns(m_, masses(), std::move(logs));
+  std::fill(psi_.begin(), psi_.end(), 0.0);
+  relocate(columns, epsilon_, [this](std::size_t slot) {
+    const double* g = problem_.initial_g(ids_[slot]);
+    Potential given{{g, g + m_}, std::vector<double>(m_)};
+    return Outcome{ids_[slot],
+                   Status::iteration_limit,
+                   iteration_,
+                   epsilon_,
+                   {std::vector<double>(n_), std::vector<double>(n_)},
+                   std::move(given),
+                   {},
+                   std::nullopt};
+  });
+}
+
+// One round in logs for a target that is alone, from potentials f_old, g_old.
+void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
+  const Rebuilding counted(traffic_);
+  const Norm norm = monitor_.options().norm;
+  LogSums sums = log_half_steps(g_old);
+  for (std::size_t i = 0; i < n_; ++i) sums.rows[i] = std::exp(f_old[i] / epsilon_ + sums.rows[i]);
+  for (std::size_t j = 0; j < m_; ++j) {
+    sums.columns[j] = b(0)[j] > 0 ? std::exp(g_old[j] / epsilon_ + sums.columns[j]) : 0.0;
+  }
+  std::vector<Note> notes(1);
+  std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem_.a.data(), n_),
+                                     error_part(norm, sums.columns.data(), b(0), m_)};
+  combine_of_all(topology_.clients(), norm, errors);
+  notes[0].error_a = errors[0];
+  notes[0].error_b = errors[1];
+  Deviations rows(n_, masses_a());
+  Deviations columns(m_, masses());
+  adopt(phi_, psi_, rows, columns);
+  mixtures_[0] = {};
+  ++absorptions_;
+  std::vector<Note> shared(1);
+  rebuild(shared);
+  if (check) record_and_finish(notes);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// Moves the middle of log(u/a) and log(v/b) over all targets into phi and psi. Targets that are still far from their
+// middle afterwards are set apart.
+void AbsorbedSinkhorn::absorb_all() {
+  const Rebuilding counted(traffic_);
+  Deviations rows(u_, n_, masses_a());
+  Deviations columns(v_, m_, masses());
+  adopt(rows.centre(phi_, epsilon_), columns.centre(psi_, epsilon_), rows, columns);
+  ++absorptions_;
+  std::vector<Note> notes(active());
+  if (active() > 0) rebuild(notes);
+}
+
+// Builds the kernel around phi and psi and shares v and the notes.
+//
+// Potentials of a feasible problem are bounded by the costs along a path of allowed pairs from any row to any other: a
+// single pair where nothing is forbidden, at most all rows and columns otherwise.
+void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
+  topology_.absorb(phi_, psi_);
+  const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
+  const double steps = problem_.has_forbidden_pairs ? lines : 4;
+  const double per_step = problem_.largest_cost + epsilon_ * std::log(problem_.mass / problem_.least_mass);
+  const double bound = 2 * steps * per_step + 2000 * epsilon_;
+  const auto outside = [bound](double x) { return !(std::abs(x) <= bound); };
+  const bool runaway = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
+  if (runaway) notes[0].set(Note::kRunaway);
+  share(v_, notes);
+  runaway_ = notes[0].has(Note::kRunaway);
+  x_ = v_;
+  images_.forget();
+  for (const auto& acceleration : accelerations_) acceleration->restart();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// On to the next level, if this one has served its purpose: the round in logs that opens it counts.
+void AbsorbedSinkhorn::anneal() {
+  if (annealing_.is_last() || active() == 0) return;
+  double gain = 0;
+  for (const auto& acceleration : accelerations_) gain = std::max(gain, acceleration->gain());
+  if (!annealing_.is_done(iteration_, gain)) return;
+  annealing_.descend(iteration_);
+  change_epsilon(annealing_.epsilon());
+  ++iteration_;
+  ++made_here_;
+}
+
+void AbsorbedSinkhorn::change_epsilon(double epsilon) {
+  Deviations columns(v_, m_, masses());
+  relocate(columns, epsilon, [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
+}
+
+// Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon: a round
+// in logs from their middle, weighted with the mean of their b, gives phi and psi; how far a target is from the middle
+// stays, in cost units. Those too far are set apart as they stand.
+void AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
+                                const std::function<Outcome(std::size_t)>& as_it_stands) {
+  const Rebuilding counted(traffic_);
+  std::vector<double> middle = columns.centre(psi_, epsilon_);
+  columns.move(psi_, middle, epsilon_);
+  columns.scale(epsilon_ / epsilon);
+  Deviations rows(n_, masses_a());
+  set_apart(far_from_middle(rows, columns), rows, columns, as_it_stands);
+  if (epsilon != epsilon_) ++levels_;
+  epsilon_ = epsilon;
+  topology_.set_epsilon(epsilon_);
+  if (active() == 0) return;
+  for (std::size_t j = 0; j < m_; ++j) {
+    double mass = 0;
+    for (std::size_t k = 0; k < active(); ++k) mass += b(k)[j];
+    middle[j] += epsilon_ * std::log(mass / static_cast<double>(active()));
+  }
+  (void)log_half_steps(middle);
+  adopt(phi_, psi_, rows, columns);
+  std::vector<Note> notes(active());
+  if (active() > 0) rebuild(notes);
+}
+
+}  // namespace fedsinkhorn

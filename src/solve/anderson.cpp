@@ -1,0 +1,335 @@
+// Anderson acceleration on x = log v, safeguarded by the semi-dual value.
+//
+// A round maps x to G(x), the residual being R(x) = G(x) - x. From the differences of the last m rounds
+//   dx_i = x_{i+1} - x_i,   dR_i,   dG_i = dx_i + dR_i
+// the next point is  x = G(x_k) - sum_j gamma_j dG_j  with gamma such that the linear model of the residual,
+// R(x_k) - sum_j gamma_j dR_j, is orthogonal to all dx_i (Anderson's type I; the type that minimises the residual gets
+// stuck where R hardly changes along the way to the solution, as between clusters that barely see each other).
+// Products are weighted by sqrt(b) and free of the constant by which v and u can be traded.
+//
+// F(x) = <log u, a> + <log v, b>, with u = a / K v, is the dual value of the best f for that g. After the second
+// half-step the dual value is D(x) = F(x) + <R(x), b> = F(x) + KL(b || columns). The image of x has F(G(x)) >= D(x)
+// whatever x is; other points are accepted if they have that, too.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "solve/acceleration.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A rejected step is tried again at a quarter of its length.
+constexpr double kShrink = 0.25;
+/// One that was cut short and accepted may be followed by one twice as long.
+constexpr double kGrow = 2;
+/// What rounding may do to F; larger noise shows, and is learnt, when a plain step falls short.
+constexpr double kRounding = 1e-12;
+/// Where F cannot tell points apart, the residual must not grow more than tenfold.
+constexpr double kResidualGrowth = 100;
+/// Tikhonov's parameter, relative to the mean of the diagonal.
+constexpr double kRegularization = 1e-12;
+/// Rejected rounds may not outnumber the accepted ones by more than this.
+constexpr std::int64_t kRejectionsForFree = 10;
+/// Differences that survive a rejection.
+constexpr std::size_t kKeptAfterRejection = 1;
+
+// Where the sums of a note are. Those from kDx on are there if there is a round to form differences with.
+enum Sum : std::size_t { kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kPairs };
+enum Maximum : std::size_t { kLargestResidual, kLargestStep };
+
+/// sum_j x_j y_j.
+ExactSum dot(std::span<const double> x, std::span<const double> y) {
+  // Four sums that do not wait for each other.
+  std::array<ExactSum, 4> lanes;
+  std::size_t j = 0;
+  for (; j + lanes.size() <= x.size(); j += lanes.size()) {
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane].add(x[j + lane] * y[j + lane]);
+  }
+  for (; j < x.size(); ++j) lanes[0].add(x[j] * y[j]);
+  for (std::size_t lane = 1; lane < lanes.size(); ++lane) lanes[0].add(lanes[lane]);
+  return lanes[0];
+}
+
+ExactSum sum(std::span<const double> x) {
+  ExactSum total;
+  for (const double value : x) total.add(value);
+  return total;
+}
+
+using Square = std::vector<std::vector<double>>;
+
+/// gamma that makes |A gamma - y|^2 + a little |gamma|^2 least, rows and columns of A being brought to one scale first:
+/// the differences shrink as the iteration converges. Empty if the numbers do not allow it.
+std::vector<double> regularized_solution(const Square& A, const std::vector<double>& y) {
+  const std::size_t k = y.size();
+  std::vector<double> scale(k);
+  for (std::size_t i = 0; i < k; ++i) scale[i] = std::sqrt(std::abs(A[i][i]));
+  const double least = *std::max_element(scale.begin(), scale.end()) * std::numeric_limits<double>::epsilon();
+  for (double& s : scale) s = std::max(s, least);
+  const auto scaled = [&](std::size_t i, std::size_t j) { return A[i][j] / (scale[i] * scale[j]); };
+
+  Square normal(k, std::vector<double>(k));  // S' S + regularization, S = scaled A
+  std::vector<double> x(k);                  // S' y
+  double trace = 0;
+  for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t row = 0; row < k; ++row) x[i] += scaled(row, i) * y[row] / scale[row];
+    for (std::size_t j = 0; j <= i; ++j) {
+      for (std::size_t row = 0; row < k; ++row) normal[i][j] += scaled(row, i) * scaled(row, j);
+    }
+    trace += normal[i][i];
+  }
+  for (std::size_t i = 0; i < k; ++i) normal[i][i] += kRegularization * trace / static_cast<double>(k);
+
+  // Cholesky's factorisation in place, and both substitutions.
+  for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      for (std::size_t l = 0; l < j; ++l) normal[i][j] -= normal[i][l] * normal[j][l];
+      if (j < i) normal[i][j] /= normal[j][j];
+    }
+    if (!(normal[i][i] > 0)) return {};
+    normal[i][i] = std::sqrt(normal[i][i]);
+  }
+  for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t l = 0; l < i; ++l) x[i] -= normal[i][l] * x[l];
+    x[i] /= normal[i][i];
+  }
+  for (std::size_t i = k; i-- > 0;) {
+    for (std::size_t l = i + 1; l < k; ++l) x[i] -= normal[l][i] * x[l];
+    x[i] /= normal[i][i];
+  }
+  for (std::size_t i = 0; i < k; ++i) x[i] /= scale[i];
+  if (!std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); })) return {};
+  return x;
+}
+
+class Anderson final : public Acceleration {
+ public:
+  Anderson(std::size_t memory, double reach) : memory_(memory), reach_(reach), radius_(reach) {}
+
+  void describe(const RoundOfTarget& round, Note& note) override;
+  [[nodiscard]] Mixture decide(const Note& note) override;
+  void restart() override;
+  [[nodiscard]] bool is_proposal() const override { return !gamma_.empty(); }
+  [[nodiscard]] double gain() const override { return gain_; }
+  [[nodiscard]] std::size_t history() const override { return gamma_.size(); }
+  [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
+
+ private:
+  /// This client's slices of a point.
+  struct Point {
+    std::vector<double> log_x, residual, log_image;
+  };
+  /// Slices of two points' difference, and what all clients know of it.
+  struct Difference {
+    std::vector<double> weighted_dx, dr;
+    double sum_dx = 0;  // all sums are weighted
+    double sum_dr = 0;
+    double dx_r = 0;     // with the residual of the newest point
+    double longest = 0;  // of dG, the largest entry
+  };
+
+  [[nodiscard]] bool acceptable(const Note& note) const;
+  [[nodiscard]] Mixture shorten();
+  void push(const Note& note);
+  void drop_differences(std::size_t keep);
+  void extrapolate();
+
+  const std::size_t memory_;
+  const double reach_;
+
+  std::vector<double> weights_;
+  Point candidate_;              // the point of the round being judged
+  std::optional<Point> latest_;  // the one accepted last
+  std::vector<double> dx_, dr_;  // the difference of the two
+  std::deque<Difference> differences_;
+  std::deque<std::deque<double>> products_;  // <dx_i, dR_j>
+  double sum_weights_ = 0;
+  double sum_residual_ = 0;  // of the newest point, weighted
+
+  std::vector<double> gamma_;  // of the point to be tried; empty: the plain image
+  double length_ = 0;          // of the step beyond the image, at most
+  double radius_;              // no step may be longer
+  bool is_cut_ = false;
+  bool has_rejected_ = false;  // since the last accepted point
+
+  double floor_ = -kInfinity;  // D of the last accepted point
+  double slack_ = kRounding;
+  double residual2_ = 0;
+  double largest_residual_ = 0;
+  double gain_ = kInfinity;
+  std::int64_t accepted_ = 0;
+  std::int64_t rejected_ = 0;
+};
+
+void Anderson::describe(const RoundOfTarget& round, Note& note) {
+  const std::size_t m = round.b.size();
+  if (weights_.size() != m) {
+    weights_.resize(m);
+    for (std::size_t j = 0; j < m; ++j) weights_[j] = std::sqrt(round.b[j]);
+  }
+  ExactSum rows;  // <log(u / a), a>
+  for (std::size_t i = 0; i < round.a.size(); ++i) rows.add(round.a[i] * std::log(round.u[i] / round.a[i]));
+  note.sums.assign(kDx, {});
+  note.sums[kDual] = note.sums[kDualAfter] = rows;
+  note.maxima.assign(2, 0.0);
+
+  candidate_.log_x.assign(m, 0.0);
+  candidate_.residual.assign(m, 0.0);
+  candidate_.log_image.assign(m, 0.0);
+  for (std::size_t j = 0; j < m; ++j) {
+    const double b = round.b[j];
+    if (!(b > 0)) continue;
+    const double residual = std::log(round.v[j] / round.x[j]);
+    candidate_.log_x[j] = std::log(round.x[j]);
+    candidate_.log_image[j] = std::log(round.v[j]);
+    candidate_.residual[j] = residual;
+    note.sums[kDual].add(b * std::log(round.x[j] / b));
+    note.sums[kDualAfter].add(b * std::log(round.v[j] / b));
+    note.sums[kResidual2].add(weights_[j] * residual * residual);
+    note.sums[kWeights].add(weights_[j]);
+    note.sums[kResidual].add(weights_[j] * residual);
+    note.maxima[kLargestResidual] = worse(note.maxima[kLargestResidual], std::abs(residual));
+  }
+  if (!latest_) return;
+  dx_.resize(m);
+  dr_.resize(m);
+  for (std::size_t j = 0; j < m; ++j) {
+    dx_[j] = weights_[j] * (candidate_.log_x[j] - latest_->log_x[j]);
+    dr_[j] = candidate_.residual[j] - latest_->residual[j];
+    note.maxima[kLargestStep] =
+        worse(note.maxima[kLargestStep], std::abs(candidate_.log_image[j] - latest_->log_image[j]));
+  }
+  note.sums.push_back(sum(dx_));
+  note.sums.push_back(dot(dx_, candidate_.residual));
+  note.sums.push_back(dot(dx_, dr_));
+  for (const Difference& earlier : differences_) {
+    note.sums.push_back(dot(earlier.weighted_dx, dr_));
+    note.sums.push_back(dot(dx_, earlier.dr));
+  }
+}
+
+Mixture Anderson::decide(const Note& note) {
+  if (is_proposal() && !acceptable(note)) return shorten();
+  const double dual = note.sums[kDual].total();
+  // The plain image cannot fall short but for noise.
+  if (!is_proposal() && dual < floor_ - slack_) slack_ = 2 * (floor_ - dual);
+  ++accepted_;
+  floor_ = note.sums[kDualAfter].total();
+  gain_ = floor_ - dual;
+  if (is_cut_) radius_ = std::min(std::max(radius_, kGrow * length_), reach_);
+  if (std::exchange(has_rejected_, false)) drop_differences(kKeptAfterRejection);
+  push(note);
+  extrapolate();
+  return {true, differences_.size() + 1, gamma_};
+}
+
+bool Anderson::acceptable(const Note& note) const {
+  const double dual = note.sums[kDual].total();
+  const bool usable = std::isfinite(dual) && std::isfinite(note.sums[kDualAfter].total());
+  if (!usable || dual < floor_ - slack_) return false;
+  return dual > floor_ + slack_ || note.sums[kResidual2].total() <= kResidualGrowth * residual2_;
+}
+
+// Back towards the image, and to the image itself when that is about as near as a plain step would go.
+Mixture Anderson::shorten() {
+  ++rejected_;
+  has_rejected_ = true;
+  is_cut_ = true;
+  length_ *= kShrink;
+  radius_ = length_;
+  if (length_ >= largest_residual_ && rejected_ <= kRejectionsForFree + accepted_) {
+    for (double& gamma : gamma_) gamma *= kShrink;
+  } else {
+    gamma_.clear();
+    latest_.reset();
+    drop_differences(0);
+  }
+  return {false, 0, gamma_};
+}
+
+void Anderson::push(const Note& note) {
+  residual2_ = note.sums[kResidual2].total();
+  largest_residual_ = note.maxima[kLargestResidual];
+  const double sum_residual = note.sums[kResidual].total();
+  if (latest_) {
+    const auto total = [&note](std::size_t k) { return note.sums[k].total(); };
+    // <dx_i, R> moves on with R.
+    const std::size_t known = differences_.size();
+    // The sums of a note are as many as there were differences when it was written; those kept are the newest.
+    const std::size_t offset = (note.sums.size() - kPairs) / 2 - known;
+    std::deque<double> row;
+    for (std::size_t i = 0; i < known; ++i) {
+      const double dx_i_dr = total(kPairs + 2 * (offset + i));
+      products_[i].push_back(dx_i_dr);
+      row.push_back(total(kPairs + 2 * (offset + i) + 1));
+      differences_[i].dx_r += dx_i_dr;
+    }
+    row.push_back(total(kDxDr));
+    products_.push_back(std::move(row));
+    differences_.push_back(
+        {dx_, dr_, total(kDx), sum_residual - sum_residual_, total(kDxR), note.maxima[kLargestStep]});
+    if (differences_.size() > memory_) drop_differences(memory_);
+  }
+  sum_residual_ = sum_residual;
+  sum_weights_ = note.sums[kWeights].total();
+  latest_ = candidate_;
+}
+
+void Anderson::drop_differences(std::size_t keep) {
+  while (differences_.size() > keep) {
+    differences_.pop_front();
+    products_.pop_front();
+    for (std::deque<double>& row : products_) row.pop_front();
+  }
+}
+
+void Anderson::extrapolate() {
+  const std::size_t k = differences_.size();
+  gamma_.clear();
+  length_ = 0;
+  is_cut_ = false;
+  if (k == 0) return;
+  Square A(k, std::vector<double>(k));
+  std::vector<double> y(k);
+  for (std::size_t i = 0; i < k; ++i) {
+    const double mean = differences_[i].sum_dx / sum_weights_;  // the constant that is taken out
+    y[i] = differences_[i].dx_r - mean * sum_residual_;
+    for (std::size_t j = 0; j < k; ++j) A[i][j] = products_[i][j] - mean * differences_[j].sum_dr;
+  }
+  gamma_ = regularized_solution(A, y);
+  if (gamma_.empty()) return drop_differences(0);
+  for (std::size_t i = 0; i < k; ++i) length_ += std::abs(gamma_[i]) * differences_[i].longest;
+  radius_ = std::min(std::max(radius_, largest_residual_), reach_);
+  is_cut_ = length_ > radius_;
+  if (!is_cut_) return;
+  for (double& gamma : gamma_) gamma *= radius_ / length_;
+  length_ = radius_;
+}
+
+void Anderson::restart() {
+  latest_.reset();
+  drop_differences(0);
+  gamma_.clear();
+  length_ = 0;
+  radius_ = reach_;
+  is_cut_ = false;
+  has_rejected_ = false;
+  floor_ = -kInfinity;
+  gain_ = kInfinity;
+}
+
+}  // namespace
+
+std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach) {
+  return std::make_unique<Anderson>(memory, reach);
+}
+
+}  // namespace fedsinkhorn

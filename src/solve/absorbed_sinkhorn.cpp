@@ -41,7 +41,7 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       pacing_(pacing),
       // A third of the rounds may go into levels above the last.
       annealing_(
-          pacing.method.anneals && problem.initial_g(0) == nullptr
+          pacing.method.anneals && !problem.has_initial_g && std::min(problem.rows.size(), problem.columns.size()) > 1
               ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations / 3)
               : Annealing(problem.epsilon)),
       epsilon_(annealing_.epsilon()),
@@ -57,7 +57,30 @@ std::vector<Outcome> AbsorbedSinkhorn::run() {
     run_alone(*alone_);
   }
   std::sort(finished_.begin(), finished_.end(), [](const Outcome& x, const Outcome& y) { return x.target < y.target; });
+  if (is_accelerated()) fix_gauge();
   return std::move(finished_);
+}
+
+// A constant can be moved from f to g without changing the plan. Plain Sinkhorn leaves that constant where its start
+// and its way have put it; here the way is nobody's business, and <f, a> = <g, b>.
+void AbsorbedSinkhorn::fix_gauge() {
+  std::vector<ExactSum> differences(finished_.size());
+  for (std::size_t k = 0; k < finished_.size(); ++k) {
+    const Outcome& outcome = finished_[k];
+    const double* b = problem_.target(outcome.target);
+    for (std::size_t i = 0; i < n_; ++i) differences[k].add(-problem_.a[i] * outcome.f.value[i]);
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (b[j] > 0) differences[k].add(b[j] * outcome.g.value[j]);
+    }
+  }
+  const Rebuilding counted(traffic_);
+  add_up_of_all(topology_.clients(), differences);
+  for (std::size_t k = 0; k < finished_.size(); ++k) {
+    const double constant = differences[k].total() / (2 * problem_.mass);
+    if (!std::isfinite(constant)) continue;
+    shift(finished_[k].f, constant);
+    shift(finished_[k].g, -constant);
+  }
 }
 
 void AbsorbedSinkhorn::run_together() {
@@ -66,7 +89,7 @@ void AbsorbedSinkhorn::run_together() {
   for (std::size_t k = 0; k < targets; ++k) ids_[k] = k;
   make_room(targets);
   topology_.set_epsilon(epsilon_);
-  if (problem_.initial_g(0) != nullptr) {
+  if (problem_.has_initial_g) {
     start_from_given();
   } else {
     first_round();
@@ -129,7 +152,7 @@ void AbsorbedSinkhorn::round() {
   if (!is_accelerated()) x_ = v_;
   half_steps();
 
-  const bool check = ran_ahead || monitor_.is_check(checked_, iteration_);
+  const bool check = ran_ahead || check_is_due_ || monitor_.is_check(checked_, iteration_);
   checked_ = iteration_;
   std::vector<Note> notes(active());
   // A few operations on each scaling: threads pay off for very many only.
@@ -158,7 +181,12 @@ void AbsorbedSinkhorn::round() {
   set_unusable_apart(notes);
   decide(notes);
   bool stretched = false;
-  for (std::size_t k = 0; k < active(); ++k) stretched |= mixtures_[k].keep_newest && notes[k].has(Note::kStretched);
+  bool all_count = true;
+  for (std::size_t k = 0; k < active(); ++k) {
+    all_count &= mixtures_[k].keep_newest;
+    stretched |= mixtures_[k].keep_newest && notes[k].has(Note::kStretched);
+  }
+  check_is_due_ = check && !all_count;  // rounds that do not count say nothing about those that do
   topology_.settle();
   if (check && active() > 0) record_and_finish(notes);
   if (active() == 0) return;
@@ -337,7 +365,9 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
 void AbsorbedSinkhorn::finish_all(Status status) {
   if (!annealing_.is_last()) {
     annealing_.resume(problem_.epsilon, iteration_);
-    change_epsilon(problem_.epsilon);
+    (void)change_epsilon(problem_.epsilon);
+    std::vector<Note> notes(active());
+    if (active() > 0) rebuild(notes);
   }
   std::vector<std::size_t> all(active());
   for (std::size_t k = 0; k < all.size(); ++k) all[k] = k;

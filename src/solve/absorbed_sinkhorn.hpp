@@ -63,6 +63,7 @@ class AbsorbedSinkhorn {
   void run_together();
   void run_alone(const Outcome& start);
   void make_room(std::size_t targets);
+  void fix_gauge();
   void iterate();
 
   void first_round();
@@ -75,7 +76,9 @@ class AbsorbedSinkhorn {
     std::vector<double> rows, columns;
   };
   LogSums log_half_steps(std::span<const double> psi);
-  void adopt(std::vector<double> phi, std::vector<double> psi, Deviations& rows, Deviations& columns);
+  void move_to_grid(std::vector<double>& phi, std::vector<double>& psi, Deviations& rows, Deviations& columns) const;
+  void take(std::vector<double> phi, std::vector<double> psi, const Deviations& rows, const Deviations& columns);
+  void adopt(Deviations& rows, Deviations& columns);
   [[nodiscard]] bool run_ahead();
   [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
   void set_unusable_apart(std::vector<Note>& notes);
@@ -85,8 +88,8 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::vector<bool> far_from_middle(const Deviations& rows, const Deviations& columns) const;
   void set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
                  const std::function<Outcome(std::size_t)>& as_it_stands);
-  void relocate(Deviations& columns, double epsilon, const std::function<Outcome(std::size_t)>& as_it_stands);
-  void change_epsilon(double epsilon);
+  double relocate(Deviations& columns, double epsilon, const std::function<Outcome(std::size_t)>& as_it_stands);
+  double change_epsilon(double epsilon);
   void anneal();
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);
@@ -146,8 +149,9 @@ class AbsorbedSinkhorn {
   std::int64_t rejected_before_ = 0;                          // of targets that are finished
   std::int64_t levels_ = 0;
 
-  bool stop_ = false;     // asked for at some client
-  bool runaway_ = false;  // see rebuild()
+  bool check_is_due_ = false;  // the last one was of a round that did not count
+  bool stop_ = false;          // asked for at some client
+  bool runaway_ = false;       // see rebuild()
 
   Claims claims_;
   MarginalErrors last_errors_;  // as recorded last

@@ -31,23 +31,34 @@ AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const doubl
   return sums;
 }
 
-// phi and psi become the given ones, on the grid, and u and v what they must then be. The deviations are relative to
-// phi and psi as they were.
-void AbsorbedSinkhorn::adopt(std::vector<double> phi, std::vector<double> psi, Deviations& rows, Deviations& columns) {
+// Moves the deviations, which are relative to phi and psi, to the nearest points of the grid around the given ones.
+void AbsorbedSinkhorn::move_to_grid(std::vector<double>& phi, std::vector<double>& psi, Deviations& rows,
+                                    Deviations& columns) const {
   const double largest = std::max(largest_magnitude(phi), largest_magnitude(psi));
   const double grid = exact_grid(greatest_of_all(topology_.clients(), largest));
   for (double& x : phi) x = round_to_grid(x, grid);
   for (double& x : psi) x = round_to_grid(x, grid);
   rows.move(phi_, phi, epsilon_);
   columns.move(psi_, psi, epsilon_);
-  set_apart(far_from_middle(rows, columns), rows, columns,
-            [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
+}
+
+// phi and psi become the given ones, and u and v what the deviations from them say.
+void AbsorbedSinkhorn::take(std::vector<double> phi, std::vector<double> psi, const Deviations& rows,
+                            const Deviations& columns) {
   phi_ = std::move(phi);
   psi_ = std::move(psi);
   for (std::size_t k = 0; k < active(); ++k) {
     rows.write_scalings(k, part(u_, k, n_));
     columns.write_scalings(k, part(v_, k, m_));
   }
+}
+
+// phi and psi, which a round in logs has found, are brought onto the grid.
+void AbsorbedSinkhorn::adopt(Deviations& rows, Deviations& columns) {
+  std::vector<double> phi = phi_;
+  std::vector<double> psi = psi_;
+  move_to_grid(phi, psi, rows, columns);
+  take(std::move(phi), std::move(psi), rows, columns);
 }
 
 // Targets that a common kernel cannot serve.
@@ -101,7 +112,7 @@ void AbsorbedSinkhorn::first_round() {
 
   Deviations rows(n_, masses_a());
   Deviations columns(m_, masses());
-  adopt(phi_, psi_, rows, columns);
+  adopt(rows, columns);
   rebuild(notes);
   if (monitor_.is_check(iteration_)) record_and_finish(notes);
 }
@@ -118,18 +129,19 @@ void AbsorbedSinkhorn::start_from_given() {
   }
   Deviations columns(m_, masses(), std::move(logs));
   std::fill(psi_.begin(), psi_.end(), 0.0);
-  relocate(columns, epsilon_, [this](std::size_t slot) {
+  std::fill(phi_.begin(), phi_.end(), 0.0);
+  for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
+  (void)relocate(columns, epsilon_, [this](std::size_t slot) {
     const double* g = problem_.initial_g(ids_[slot]);
-    Potential given{{g, g + m_}, std::vector<double>(m_)};
-    return Outcome{ids_[slot],
-                   Status::iteration_limit,
-                   iteration_,
-                   epsilon_,
-                   {std::vector<double>(n_), std::vector<double>(n_)},
-                   std::move(given),
-                   {},
-                   std::nullopt};
+    Outcome given;
+    given.target = ids_[slot];
+    given.epsilon = epsilon_;
+    given.f = {std::vector<double>(n_), std::vector<double>(n_)};
+    given.g = {{g, g + m_}, std::vector<double>(m_)};
+    return given;
   });
+  std::vector<Note> notes(active());
+  if (active() > 0) rebuild(notes);
 }
 
 // One round in logs for a target that is alone, from potentials f_old, g_old.
@@ -149,7 +161,7 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
   notes[0].error_b = errors[1];
   Deviations rows(n_, masses_a());
   Deviations columns(m_, masses());
-  adopt(phi_, psi_, rows, columns);
+  adopt(rows, columns);
   mixtures_[0] = {};
   ++absorptions_;
   std::vector<Note> shared(1);
@@ -165,7 +177,12 @@ void AbsorbedSinkhorn::absorb_all() {
   const Rebuilding counted(traffic_);
   Deviations rows(u_, n_, masses_a());
   Deviations columns(v_, m_, masses());
-  adopt(rows.centre(phi_, epsilon_), columns.centre(psi_, epsilon_), rows, columns);
+  std::vector<double> phi = rows.centre(phi_, epsilon_);
+  std::vector<double> psi = columns.centre(psi_, epsilon_);
+  move_to_grid(phi, psi, rows, columns);
+  set_apart(far_from_middle(rows, columns), rows, columns,
+            [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
+  take(std::move(phi), std::move(psi), rows, columns);
   ++absorptions_;
   std::vector<Note> notes(active());
   if (active() > 0) rebuild(notes);
@@ -193,47 +210,69 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// On to the next level, if this one has served its purpose: the round in logs that opens it counts.
+// On to the next level, if this one has served its purpose. Each opens with a round in logs, which counts; if that
+// finds nothing left to do, the kernel of that level need not be built.
 void AbsorbedSinkhorn::anneal() {
   if (annealing_.is_last() || active() == 0) return;
   double gain = 0;
   for (const auto& acceleration : accelerations_) gain = std::max(gain, acceleration->gain());
   if (!annealing_.is_done(iteration_, gain)) return;
-  annealing_.descend(iteration_);
-  change_epsilon(annealing_.epsilon());
-  ++iteration_;
-  ++made_here_;
+  do {
+    annealing_.descend(iteration_);
+    ++iteration_;
+    ++made_here_;
+    ++levels_;
+    gain = change_epsilon(annealing_.epsilon());
+  } while (!annealing_.is_last() && annealing_.is_done(iteration_, gain));
+  std::vector<Note> notes(active());
+  if (active() > 0) rebuild(notes);
 }
 
-void AbsorbedSinkhorn::change_epsilon(double epsilon) {
+double AbsorbedSinkhorn::change_epsilon(double epsilon) {
   Deviations columns(v_, m_, masses());
-  relocate(columns, epsilon, [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
+  return relocate(columns, epsilon, [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
 }
 
 // Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon: a round
 // in logs from their middle, weighted with the mean of their b, gives phi and psi; how far a target is from the middle
-// stays, in cost units. Those too far are set apart as they stand.
-void AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
-                                const std::function<Outcome(std::size_t)>& as_it_stands) {
+// stays, in cost units. Those too far are set apart as they stand. The kernel is not yet built.
+// Returns KL(b || columns) as that round met it.
+double AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
+                                  const std::function<Outcome(std::size_t)>& as_it_stands) {
   const Rebuilding counted(traffic_);
-  std::vector<double> middle = columns.centre(psi_, epsilon_);
+  const std::vector<double> middle = columns.centre(psi_, epsilon_);
+  const std::vector<double> middle_phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
   columns.move(psi_, middle, epsilon_);
   columns.scale(epsilon_ / epsilon);
   Deviations rows(n_, masses_a());
   set_apart(far_from_middle(rows, columns), rows, columns, as_it_stands);
-  if (epsilon != epsilon_) ++levels_;
   epsilon_ = epsilon;
   topology_.set_epsilon(epsilon_);
-  if (active() == 0) return;
+  if (active() == 0) return 0;
+  std::vector<double> mean_b(m_);
+  std::vector<double> g(m_);
   for (std::size_t j = 0; j < m_; ++j) {
-    double mass = 0;
-    for (std::size_t k = 0; k < active(); ++k) mass += b(k)[j];
-    middle[j] += epsilon_ * std::log(mass / static_cast<double>(active()));
+    for (std::size_t k = 0; k < active(); ++k) mean_b[j] += b(k)[j] / static_cast<double>(active());
+    g[j] = middle[j] + epsilon_ * std::log(mean_b[j]);
   }
-  (void)log_half_steps(middle);
-  adopt(phi_, psi_, rows, columns);
-  std::vector<Note> notes(active());
-  if (active() > 0) rebuild(notes);
+  LogSums sums = log_half_steps(g);
+
+  ExactSum gain;
+  for (std::size_t i = 0; i < n_; ++i) sums.rows[i] = problem_.a[i] * std::exp((middle_phi[i] - phi_[i]) / epsilon_);
+  for (std::size_t j = 0; j < m_; ++j) {
+    const double residual = (psi_[j] - middle[j]) / epsilon_;  // log(b / columns)
+    if (mean_b[j] > 0) gain.add(mean_b[j] * residual);
+    sums.columns[j] = mean_b[j] > 0 ? mean_b[j] * std::exp(-residual) : 0.0;
+  }
+  add_up_of_all(topology_.clients(), {&gain, 1});
+  const Norm norm = monitor_.options().norm;
+  std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem_.a.data(), n_),
+                                     error_part(norm, sums.columns.data(), mean_b.data(), m_)};
+  combine_of_all(topology_.clients(), norm, errors);
+  if (monitor_.is_check(iteration_)) record(iteration_, {error_of(norm, errors[0]), error_of(norm, errors[1])});
+  checked_ = iteration_;
+  adopt(rows, columns);
+  return gain.total();
 }
 
 }  // namespace fedsinkhorn

@@ -1,5 +1,7 @@
 #include "solve/potentials.hpp"
 
+#include "core/exact_sum.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -43,6 +45,16 @@ void split(const Potential& potential, std::span<const double> mass, double epsi
     }
     base[i] = round_to_grid(potential.value[i] - epsilon * std::log(mass[i]), grid);
     scaling[i] = std::exp(((potential.value[i] - base[i]) + potential.rest[i]) / epsilon);
+  }
+}
+
+void shift(Potential& potential, double constant) {
+  for (std::size_t i = 0; i < potential.value.size(); ++i) {
+    if (!std::isfinite(potential.value[i])) continue;
+    ExactSum sum{potential.value[i], potential.rest[i]};
+    sum.add(constant);
+    potential.value[i] = sum.total();
+    potential.rest[i] = (sum.value - potential.value[i]) + sum.rest;
   }
 }
 

@@ -32,6 +32,9 @@ struct Potential {
 void split(const Potential& potential, std::span<const double> mass, double epsilon, double grid,
            std::span<double> base, std::span<double> scaling);
 
+/// Adds a constant to every element. No digits are lost.
+void shift(Potential& potential, double constant);
+
 /// Largest finite absolute value.
 [[nodiscard]] double largest_magnitude(std::span<const double> values);
 

@@ -128,7 +128,7 @@ TEST_P(Divided, GivesTheSamePotentialsAsWholeFiles) {
   write_all_parts(cuts);
   const auto solve = [&](const std::string& part, const std::string& output) {
     return "solve " + with_files(division.files, part) +
-           " --epsilon 0.1 --tolerance 5 --check-every 50 --quiet --output " + output;
+           " --epsilon 0.1 --method sinkhorn --tolerance 5 --check-every 50 --quiet --output " + output;
   };
   const RunResult one = run(solve("", "one") + " --passes two --threads 1");
   ASSERT_EQ(one.status, 0) << one;

@@ -49,7 +49,7 @@ std::vector<TraceLine> read_trace(const fs::path& path) {
   std::ifstream stream(path);
   std::string line;
   std::getline(stream, line);
-  EXPECT_EQ(line, "iteration,seconds,error_a,error_b");
+  EXPECT_EQ(line, "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega");
   std::vector<TraceLine> trace;
   while (std::getline(stream, line)) {
     std::istringstream fields(line);
@@ -204,7 +204,7 @@ TEST_F(SolveTest, WritesWhatTheContractPromises) {
   EXPECT_EQ(json["columns"], m);
   EXPECT_EQ(json["targets"], 1);
   EXPECT_EQ(json["topology"], "centralized");
-  EXPECT_EQ(json["method"], "sinkhorn");
+  EXPECT_EQ(json["method"], "auto");
   EXPECT_EQ(json["passes"], "fused");
   EXPECT_EQ(json["precision"], "float64");
   EXPECT_EQ(json["backend"], "cpu");
@@ -302,9 +302,12 @@ TEST_F(SolveTest, MetricsAreWhatTheyAreCalled) {
       }
     }
     write_npy(folder() / "M.npy", cost, Shape{n, m});
-    expect_status("solve --cost M.npy --epsilon 0.1 --tolerance 0 --max-iterations 30 --quiet --output matrix", 3);
     expect_status(
-        "solve --points X.npy Y.npy --epsilon 0.1 --tolerance 0 --max-iterations 30 --quiet --output points --metric " +
+        "solve --cost M.npy --epsilon 0.1 --method sinkhorn --tolerance 0 --max-iterations 30 --quiet --output matrix",
+        3);
+    expect_status(
+        "solve --points X.npy Y.npy --epsilon 0.1 --method sinkhorn --tolerance 0 --max-iterations 30 --quiet "
+        "--output points --metric " +
             metric,
         3);
     EXPECT_LT(largest_difference(array("matrix/f.npy").values, array("points/f.npy").values), 1e-12) << metric;

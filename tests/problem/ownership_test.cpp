@@ -162,7 +162,10 @@ TEST(Ownership, WhateverTheSettings) {
 // Potentials that travel far: the kernel is built anew around them, more than once.
 TEST(Ownership, WhenKernelsAreRebuilt) {
   const OwnedProblem whole = testing::point_problem(23, 31, 1e-4, 5);
-  const Change longer = [](Options& options) { options.max_iterations = 400; };
+  const Change longer = [](Options& options) {
+    options.method = "sinkhorn";
+    options.max_iterations = 400;
+  };
   Options alone = options_for({"centralized", 1});
   longer(alone);
   EXPECT_GT(solve(whole.view(), alone).absorptions, 1);

@@ -100,6 +100,7 @@ TEST_P(TinyEpsilon, FollowsTheLogDomainIteration) {
   OwnedProblem owned = testing::point_problem(40, 33, GetParam(), 5);
   const Problem problem = owned.view();
   Options options;
+  options.method = "sinkhorn";
   options.tolerance = 0;
   options.max_iterations = 300;
   const Result fast = solve(problem, options);
@@ -142,6 +143,7 @@ TEST(Stabilisation, OffsetAndSignOfTheCostsDoNotMatter) {
 TEST(Stabilisation, SmallEpsilonAbsorbsNowAndThenOnly) {
   const OwnedProblem owned = testing::point_problem(60, 50, 1e-5, 6);
   Options options;
+  options.method = "sinkhorn";
   options.tolerance = 0;
   options.max_iterations = 2000;
   const Result result = solve(owned.view(), options);
@@ -246,6 +248,7 @@ TEST(Targets, EachIsSolvedAsIfItWereAlone) {
     testing::normalise(owned.b, 3, targets);
     const Problem problem = owned.view();
     Options options;
+    options.method = "sinkhorn";
     options.max_iterations = 100000;
     const Result together = solve(problem, options);
     ASSERT_EQ(together.status, Status::converged);

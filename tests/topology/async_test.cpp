@@ -301,6 +301,7 @@ TEST(AsyncSimulated, FastClientsDoNotWaitForAStraggler) {
   Options options = simulated(4, scenario, 1e-9);
   const Result ahead = solve(owned.view(), options);
   options.topology = "all-to-all";
+  options.method = "sinkhorn";
   const Result in_step = solve(owned.view(), options);
   EXPECT_EQ(ahead.status, Status::converged);
   EXPECT_LT(ahead.virtual_seconds, in_step.virtual_seconds);
@@ -315,6 +316,7 @@ TEST(AsyncSimulated, EqualClientsFallIntoStep) {
   Options options = simulated(4, scenario, 1e-9);
   const Result result = solve(owned.view(), options);
   options.topology = "all-to-all";
+  options.method = "sinkhorn";
   const Result in_step = solve(owned.view(), options);
   EXPECT_LE(result.iterations, in_step.iterations + in_step.iterations / 5);
 }

@@ -145,6 +145,7 @@ TEST_P(Bytes, CountedAreBytesDocumented) {
     for (std::size_t clients = 2; clients <= 8; ++clients) {
       SCOPED_TRACE(std::to_string(clients) + " clients, " + std::to_string(targets) + " targets");
       Options options;
+      options.method = "sinkhorn";
       options.topology = GetParam().first;
       options.clients = clients;
       options.threads = 1;

@@ -257,6 +257,7 @@ TEST(LocalSteps, ConvergeToTheSamePlan) {
 TEST(LocalSteps, OfOneClientAreTheIterationItself) {
   const OwnedProblem owned = testing::random_problem(60, 83, 0.05, 18);
   Options options = budget();
+  options.method = "sinkhorn";
   const Result expected = centralized(owned.view(), options);
   options.local_steps = 5;
   expect_close(federated(owned.view(), options, "all-to-all", 1).f, expected.f, 1e-12);

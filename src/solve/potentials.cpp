@@ -1,10 +1,10 @@
 #include "solve/potentials.hpp"
 
-#include "core/exact_sum.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "core/exact_sum.hpp"
 
 namespace fedsinkhorn {
 

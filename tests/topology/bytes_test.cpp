@@ -169,6 +169,36 @@ TEST_P(Bytes, CountedAreBytesDocumented) {
   }
 }
 
+// As plain, but for what notes say beside: sums of two numbers and maxima of one, more of them as the history grows.
+TEST(Bytes, AccelerationAddsNumbersToNotesAndNoMessages) {
+  const testing::OwnedProblem owned = testing::random_problem(53, 40, 0.2, 21);
+  constexpr std::size_t clients = 4;
+  constexpr int rounds = 11;  // after the first iteration
+  Options options;
+  options.topology = "all-to-all";
+  options.clients = clients;
+  options.threads = 1;
+  options.tolerance = 0;
+  options.max_iterations = rounds + 1;
+  options.method = "sinkhorn";
+  const Result plain = solve(owned.view(), options);
+  options.method = "anderson";
+  const Result accelerated = solve(owned.view(), options);
+  ASSERT_EQ(accelerated.absorptions, 0);
+  ASSERT_EQ(accelerated.rejected, 0);
+  // 5 sums and 2 maxima; from the second round on 3 sums more, and 2 for every earlier difference.
+  std::uint64_t numbers = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const std::uint64_t differences = round < 2 ? 0 : round - 1;
+    numbers += 2 * (5 + (round > 0 ? 3 : 0) + 2 * differences) + 2;
+  }
+  for (std::size_t k = 0; k < clients; ++k) {
+    EXPECT_EQ(accelerated.clients[k].exchanges, plain.clients[k].exchanges);
+    EXPECT_EQ(accelerated.clients[k].sent.rounds - plain.clients[k].sent.rounds,
+              (clients - 1) * numbers * sizeof(double));
+  }
+}
+
 TEST(Bytes, OneClientSendsNothing) {
   const testing::OwnedProblem owned = testing::random_problem(20, 20, 0.2, 22);
   for (const char* topology : {"centralized", "all-to-all", "star", "grid", "row-reduce"}) {

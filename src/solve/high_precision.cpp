@@ -107,6 +107,10 @@ class PreciseSinkhorn {
 
     std::vector<Number> u(n_, Number(1));
     std::vector<Number> v(m_, Number(1));
+    for (std::size_t j = 0; problem_.has_initial_g && j < m_; ++j) {
+      const double g = problem_.initial_g(target)[j];
+      v[j] = std::isfinite(g) ? Number(exp(Number(g) / problem_.epsilon)) : Number(0);
+    }
     std::vector<Number> q = apply(v);
     PreciseOutcome result;
     Outcome& outcome = result.outcome;

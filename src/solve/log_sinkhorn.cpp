@@ -18,6 +18,7 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
   const double* b = problem.target(target);
   std::vector<double> f(n, 0.0);
   std::vector<double> g(m, 0.0);
+  if (problem.has_initial_g) g.assign(problem.initial_g(target), problem.initial_g(target) + m);
   std::vector<double> row_sums(n);
   std::vector<double> column_sums(m);
   const std::vector<double> no_weights(n, 0.0);

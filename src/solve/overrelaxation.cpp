@@ -20,6 +20,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Rounds over which a rate is measured.
 constexpr std::int64_t kRoundsEach = 10;
+/// A rate this near to omega - 1 is taken for it, and omega made smaller by a little.
+constexpr double kClose = 0.02;
+constexpr double kLess = 0.98;
 constexpr double kMostOmega = 1.99;
 constexpr double kRounding = 1e-12;
 /// Rejected rounds may not outnumber the accepted ones by more than this.
@@ -99,9 +102,12 @@ Mixture Overrelaxation::decide(const Note& note) {
   if (rounds_ == 0) error_then_ = error;
   if (rounds_ == kRoundsEach) {
     const double mu = std::pow(error / error_then_, 1.0 / static_cast<double>(kRoundsEach));
-    if (mu > 0 && mu < 1) {
-      const double lambda = std::min((mu + omega_ - 1) * (mu + omega_ - 1) / (mu * omega_ * omega_), 1.0);
+    const double fastest = omega_ - 1;  // what this omega can do
+    if (mu > 0 && mu < 1 && mu > (1 + kClose) * fastest) {
+      const double lambda = std::min((mu + fastest) * (mu + fastest) / (mu * omega_ * omega_), 1.0);
       wanted_ = 2 / (1 + std::sqrt(1 - lambda));
+    } else {
+      wanted_ = 1 + kLess * fastest;  // it may be more than is needed: then errors oscillate and the rate tells nothing
     }
     rounds_ = 0;
     error_then_ = error;

@@ -76,6 +76,7 @@ class AbsorbedSinkhorn {
     std::vector<double> rows, columns;
   };
   LogSums log_half_steps(std::span<const double> psi);
+  void to_right_mass(std::vector<double>& logs) const;
   void move_to_grid(std::vector<double>& phi, std::vector<double>& psi, Deviations& rows, Deviations& columns) const;
   void take(std::vector<double> phi, std::vector<double> psi, const Deviations& rows, const Deviations& columns);
   void adopt(Deviations& rows, Deviations& columns);

@@ -16,6 +16,18 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+// From logarithms to values whose total over all clients is the mass.
+void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {
+  const Collectives& clients = topology_.clients();
+  double largest = -kInfinity;
+  for (const double x : logs) largest = std::max(largest, x);
+  largest = greatest_of_all(clients, largest);
+  ExactSum total;
+  for (double& x : logs) total.add(x = std::exp(x - largest));
+  add_up_of_all(clients, {&total, 1});
+  for (double& x : logs) x *= problem_.mass / total.total();
+}
+
 // phi_i = -epsilon log sum_j exp((psi_j - C_ij) / epsilon), then psi_j = -epsilon log sum_i a_i exp((phi_i - C_ij) /
 // epsilon), so that u = a and v = b.
 AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const double> psi) {
@@ -89,20 +101,12 @@ void AbsorbedSinkhorn::set_apart(const std::vector<bool>& leaves, Deviations& ro
 void AbsorbedSinkhorn::first_round() {
   const Stopwatch::Scope timed(monitor_.iterating());
   const Rebuilding counted(traffic_);
-  const Collectives& clients = topology_.clients();
   const Norm norm = monitor_.options().norm;
   iteration_ = checked_ = made_here_ = 1;
   LogSums sums = log_half_steps(std::vector<double>(m_, 0.0));
 
-  // The errors the half-steps met. u = v = 1 defines the first plan up to a factor; the one with the right total mass
-  // is looked at.
-  double largest = -kInfinity;
-  for (const double s : sums.rows) largest = std::max(largest, s);
-  largest = greatest_of_all(clients, largest);
-  ExactSum total;
-  for (double& s : sums.rows) total.add(s = std::exp(s - largest));
-  add_up_of_all(clients, {&total, 1});
-  for (double& s : sums.rows) s *= problem_.mass / total.total();
+  // The errors the half-steps met. u = v = 1 defines the first plan up to a factor.
+  to_right_mass(sums.rows);
   for (double& s : sums.columns) s = std::exp(s);
   std::vector<Note> notes(active());
   for (std::size_t k = 0; k < active(); ++k) {
@@ -258,7 +262,10 @@ double AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
   LogSums sums = log_half_steps(g);
 
   ExactSum gain;
-  for (std::size_t i = 0; i < n_; ++i) sums.rows[i] = problem_.a[i] * std::exp((middle_phi[i] - phi_[i]) / epsilon_);
+  for (std::size_t i = 0; i < n_; ++i) {
+    sums.rows[i] = std::log(problem_.a[i]) + (middle_phi[i] - phi_[i]) / epsilon_;
+  }
+  to_right_mass(sums.rows);  // the plan that f and g of another epsilon define is one up to a factor
   for (std::size_t j = 0; j < m_; ++j) {
     const double residual = (psi_[j] - middle[j]) / epsilon_;  // log(b / columns)
     if (mean_b[j] > 0) gain.add(mean_b[j] * residual);

@@ -115,7 +115,9 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.passes = topology->passes();
     result.delays = delays_seen(clients.rank(), topology->delays());
     solved.report.compute_seconds = topology->compute_seconds();
-    solved.report.exchanges = topology->exchanges();
+    // Rounds in logs that open a level count among the iterations.
+    const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
+    solved.report.exchanges = topology->exchanges() + levels * topology->exchanges_each_round();
     solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
     solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };

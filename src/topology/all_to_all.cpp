@@ -48,7 +48,7 @@ void AllToAll::rows(std::size_t targets, double* q, double* u) {
 void AllToAll::columns(std::size_t targets, const double* u, double* r) {
   share_u(targets, u);
   apply_transposed(targets, r);
-  if (rows_.members() > 1) exchanges_ += 2;  // u, and v when it is shared
+  exchanges_ += exchanges_each_round();
 }
 
 void AllToAll::local_step(std::size_t targets, Masses b, double* u, double* v) {

@@ -32,6 +32,8 @@ class AllToAll : public Topology {
                                                 std::size_t targets, const double* u, const double* v) override;
   [[nodiscard]] Passes passes() const override { return Passes::two; }
   [[nodiscard]] double compute_seconds() const override { return compute_.seconds(); }
+  /// u, and v when it is shared.
+  [[nodiscard]] std::uint64_t exchanges_each_round() const override { return rows_.members() > 1 ? 2 : 0; }
   [[nodiscard]] std::uint64_t exchanges() const override { return exchanges_; }
 
  protected:

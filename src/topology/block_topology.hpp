@@ -50,6 +50,9 @@ class BlockTopology final : public Topology {
                                                 std::size_t targets, const double* u, const double* v) override;
   [[nodiscard]] Passes passes() const override { return fused_ ? Passes::fused : Passes::two; }
   [[nodiscard]] double compute_seconds() const override { return compute_.seconds(); }
+  [[nodiscard]] std::uint64_t exchanges_each_round() const override {
+    return (row_group_.members() > 1 ? 1 : 0) + (column_group_.members() > 1 ? 1 : 0);
+  }
   [[nodiscard]] std::uint64_t exchanges() const override { return exchanges_; }
 
  private:

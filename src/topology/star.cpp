@@ -149,7 +149,7 @@ class Star final : public Topology {
   void columns(std::size_t targets, const double* u, double* r) override {
     u_.resize(is_server() ? targets * rows_.whole_size() : 0);
     collect_and_apply(targets, u, u_.data(), r);
-    if (everyone_.size() > 1) exchanges_ += 2;  // to the server and back, for v and for u
+    exchanges_ += exchanges_each_round();
   }
 
   // Only the server has a kernel to take steps with; what the others would compute is what they have.
@@ -239,6 +239,8 @@ class Star final : public Topology {
 
   [[nodiscard]] Passes passes() const override { return Passes::two; }
   [[nodiscard]] double compute_seconds() const override { return compute_.seconds(); }
+  /// To the server and back, for v and for u.
+  [[nodiscard]] std::uint64_t exchanges_each_round() const override { return everyone_.size() > 1 ? 2 : 0; }
   [[nodiscard]] std::uint64_t exchanges() const override { return exchanges_; }
 
  private:

@@ -105,7 +105,9 @@ class Topology {
   [[nodiscard]] virtual Passes passes() const = 0;
   /// Time spent on arithmetic.
   [[nodiscard]] virtual double compute_seconds() const = 0;
-  /// Times slices of others were waited for during rounds.
+  /// Times slices of others are waited for in a round.
+  [[nodiscard]] virtual std::uint64_t exchanges_each_round() const = 0;
+  /// Times they were, during rounds.
   [[nodiscard]] virtual std::uint64_t exchanges() const = 0;
 
   /// What this client would say if it had to end now without the others. Nothing where it does not know their slices.

@@ -391,6 +391,7 @@ class NoisyTopology final : public Topology {
   }
   [[nodiscard]] Passes passes() const override { return inner_->passes(); }
   [[nodiscard]] double compute_seconds() const override { return inner_->compute_seconds(); }
+  [[nodiscard]] std::uint64_t exchanges_each_round() const override { return inner_->exchanges_each_round(); }
   [[nodiscard]] std::uint64_t exchanges() const override { return inner_->exchanges(); }
 
  private:

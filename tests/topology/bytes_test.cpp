@@ -199,6 +199,29 @@ TEST(Bytes, AccelerationAddsNumbersToNotesAndNoMessages) {
   }
 }
 
+// A level opens like the first iteration; its errors are six numbers more, and the constant of f and g is two at the
+// end.
+TEST(Bytes, LevelsOpenLikeTheFirstIteration) {
+  const testing::OwnedProblem owned = testing::point_problem(53, 40, 1e-3, 23);
+  constexpr std::size_t clients = 4;
+  Options options;
+  options.topology = "all-to-all";
+  options.clients = clients;
+  options.threads = 1;
+  options.method = "auto";
+  const Result result = solve(owned.view(), options);
+  ASSERT_EQ(result.status, Status::converged);
+  ASSERT_EQ(result.absorptions, 0);
+  ASSERT_GT(result.levels, 1);
+  for (std::size_t k = 0; k < clients; ++k) {
+    const Documented bytes = all_to_all(sizes_of(result, k, grid_shape(clients, {})));
+    const auto levels = static_cast<std::uint64_t>(result.levels);
+    const std::uint64_t others = clients - 1;
+    EXPECT_EQ(result.clients[k].sent.rebuilds,
+              bytes.start + levels * (bytes.start + others * 6 * kNumber) + bytes.measurement + others * 2 * kNumber);
+  }
+}
+
 TEST(Bytes, OneClientSendsNothing) {
   const testing::OwnedProblem owned = testing::random_problem(20, 20, 0.2, 22);
   for (const char* topology : {"centralized", "all-to-all", "star", "grid", "row-reduce"}) {

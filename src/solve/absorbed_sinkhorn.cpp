@@ -364,6 +364,7 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
 
 void AbsorbedSinkhorn::finish_all(Status status) {
   if (!annealing_.is_last()) {
+    const Rebuilding counted(traffic_);
     annealing_.resume(problem_.epsilon, iteration_);
     (void)change_epsilon(problem_.epsilon);
     std::vector<Note> notes(active());

@@ -131,6 +131,7 @@ void AbsorbedSinkhorn::start_from_given() {
       if (b(k)[j] > 0) logs[k * m_ + j] = problem_.initial_g(ids_[k])[j] / epsilon_ - std::log(b(k)[j]);
     }
   }
+  const Rebuilding counted(traffic_);
   Deviations columns(m_, masses(), std::move(logs));
   std::fill(psi_.begin(), psi_.end(), 0.0);
   std::fill(phi_.begin(), phi_.end(), 0.0);
@@ -221,6 +222,7 @@ void AbsorbedSinkhorn::anneal() {
   double gain = 0;
   for (const auto& acceleration : accelerations_) gain = std::max(gain, acceleration->gain());
   if (!annealing_.is_done(iteration_, gain)) return;
+  const Rebuilding counted(traffic_);
   do {
     annealing_.descend(iteration_);
     ++iteration_;
@@ -243,7 +245,6 @@ double AbsorbedSinkhorn::change_epsilon(double epsilon) {
 // Returns KL(b || columns) as that round met it.
 double AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
                                   const std::function<Outcome(std::size_t)>& as_it_stands) {
-  const Rebuilding counted(traffic_);
   const std::vector<double> middle = columns.centre(psi_, epsilon_);
   const std::vector<double> middle_phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
   columns.move(psi_, middle, epsilon_);

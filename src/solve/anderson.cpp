@@ -66,17 +66,17 @@ ExactSum sum(std::span<const double> x) {
 
 using Square = std::vector<std::vector<double>>;
 
-/// gamma that makes |A gamma - y|^2 + a little |gamma|^2 least, rows and columns of A being brought to one scale first:
-/// the differences shrink as the iteration converges. Empty if the numbers do not allow it.
-std::vector<double> regularized_solution(const Square& A, const std::vector<double>& y) {
+/// gamma that makes |matrix gamma - y|^2 + a little |gamma|^2 least, rows and columns of the matrix being brought to
+/// one scale first: the differences shrink as the iteration converges. Empty if the numbers do not allow it.
+std::vector<double> regularized_solution(const Square& matrix, const std::vector<double>& y) {
   const std::size_t k = y.size();
   std::vector<double> scale(k);
-  for (std::size_t i = 0; i < k; ++i) scale[i] = std::sqrt(std::abs(A[i][i]));
+  for (std::size_t i = 0; i < k; ++i) scale[i] = std::sqrt(std::abs(matrix[i][i]));
   const double least = *std::max_element(scale.begin(), scale.end()) * std::numeric_limits<double>::epsilon();
   for (double& s : scale) s = std::max(s, least);
-  const auto scaled = [&](std::size_t i, std::size_t j) { return A[i][j] / (scale[i] * scale[j]); };
+  const auto scaled = [&](std::size_t i, std::size_t j) { return matrix[i][j] / (scale[i] * scale[j]); };
 
-  Square normal(k, std::vector<double>(k));  // S' S + regularization, S = scaled A
+  Square normal(k, std::vector<double>(k));  // S' S + regularization, S = scaled matrix
   std::vector<double> x(k);                  // S' y
   double trace = 0;
   for (std::size_t i = 0; i < k; ++i) {
@@ -297,14 +297,14 @@ void Anderson::extrapolate() {
   length_ = 0;
   is_cut_ = false;
   if (k == 0) return;
-  Square A(k, std::vector<double>(k));
+  Square matrix(k, std::vector<double>(k));
   std::vector<double> y(k);
   for (std::size_t i = 0; i < k; ++i) {
     const double mean = differences_[i].sum_dx / sum_weights_;  // the constant that is taken out
     y[i] = differences_[i].dx_r - mean * sum_residual_;
-    for (std::size_t j = 0; j < k; ++j) A[i][j] = products_[i][j] - mean * differences_[j].sum_dr;
+    for (std::size_t j = 0; j < k; ++j) matrix[i][j] = products_[i][j] - mean * differences_[j].sum_dr;
   }
-  gamma_ = regularized_solution(A, y);
+  gamma_ = regularized_solution(matrix, y);
   if (gamma_.empty()) return drop_differences(0);
   for (std::size_t i = 0; i < k; ++i) length_ += std::abs(gamma_[i]) * differences_[i].longest;
   radius_ = std::min(std::max(radius_, largest_residual_), reach_);

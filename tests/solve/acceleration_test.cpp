@@ -90,7 +90,7 @@ TEST_P(Acceleration, TakesFewerRoundsToTheSamePlan) {
   double ratios = 0;
   int problems = 0;
   for (const double epsilon : {0.1, 1e-2, 2e-3}) {
-    for (const std::uint64_t seed : {1, 2}) {
+    for (const std::uint64_t seed : {1U, 2U}) {
       SCOPED_TRACE("epsilon " + std::to_string(epsilon) + ", seed " + std::to_string(seed));
       const OwnedProblem owned = GetParam().make(90, epsilon, seed);
       const Problem problem = owned.view();
@@ -441,7 +441,7 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
 
 TEST(Noise, DoesNotMakeTheSafeguardLoopOrStall) {
   for (const double epsilon : {1e-2, 2e-3}) {
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
       const OwnedProblem owned = testing::point_problem(60, 60, epsilon, seed);
       Options options = with_method("sinkhorn", 0);
       options.max_iterations = 2000;

@@ -26,8 +26,9 @@ struct TopologyEntry {
 
 struct MethodEntry {
   std::string_view name;
-  std::unique_ptr<Acceleration> (*make)(std::size_t memory, double reach) = nullptr;  ///< none: plain Sinkhorn
-  bool anneals = false;                                                               ///< epsilon comes down in levels
+  std::unique_ptr<Acceleration> (*make)(std::size_t memory, double reach,
+                                        double mass) = nullptr;  ///< none: plain Sinkhorn
+  bool anneals = false;                                          ///< epsilon comes down in levels
   bool relaxes = false;  ///< u is changed between the half-steps, so that one pass over K cannot do both
 };
 [[nodiscard]] std::span<const MethodEntry> methods();

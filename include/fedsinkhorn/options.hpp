@@ -59,7 +59,7 @@ struct Options {
   /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson with epsilon coming down in levels, or plain
   /// where that is not to be had (local steps, async, log domain, 50 digits).
   std::string method = "auto";
-  std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 16, fewer for many targets
+  std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, all-to-all for several
   std::string backend = "auto";
   Passes passes = Passes::fused;

@@ -362,7 +362,7 @@ void add_solve_command(CLI::App& app, int& status) {
       ->group("How");
   command
       ->add_option("--memory", arguments->memory,
-                   "Differences of earlier rounds anderson and auto keep, 1 to 64; default 16, fewer for many targets")
+                   "Differences of earlier rounds anderson and auto keep, 1 to 64; default 24, fewer for many targets")
       ->group("How");
   command->add_option("--backend", options.backend, "cpu, cuda or auto")->capture_default_str()->group("How");
   command->add_option("--threads", options.threads, "Threads of each client; 0: cores / clients on this machine")

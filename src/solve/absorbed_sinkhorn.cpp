@@ -64,16 +64,27 @@ std::vector<Outcome> AbsorbedSinkhorn::run() {
 // A constant can be moved from f to g without changing the plan. Plain Sinkhorn leaves that constant where its start
 // and its way have put it; here the way is nobody's business, and <f, a> = <g, b>.
 void AbsorbedSinkhorn::fix_gauge() {
+  const Rebuilding counted(traffic_);
+  const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
+  // The terms are put on a grid on which all of them together are exact: no order of adding makes a difference.
+  std::vector<double> largest(finished_.size());
   std::vector<ExactSum> differences(finished_.size());
-  for (std::size_t k = 0; k < finished_.size(); ++k) {
+  const auto for_each_term = [&](std::size_t k, const auto& use) {
     const Outcome& outcome = finished_[k];
     const double* b = problem_.target(outcome.target);
-    for (std::size_t i = 0; i < n_; ++i) differences[k].add(-problem_.a[i] * outcome.f.value[i]);
+    for (std::size_t i = 0; i < n_; ++i) use(-problem_.a[i] * outcome.f.value[i]);
     for (std::size_t j = 0; j < m_; ++j) {
-      if (b[j] > 0) differences[k].add(b[j] * outcome.g.value[j]);
+      if (b[j] > 0) use(b[j] * outcome.g.value[j]);
     }
+  };
+  for (std::size_t k = 0; k < finished_.size(); ++k) {
+    for_each_term(k, [&](double term) { largest[k] = std::max(largest[k], std::abs(term)); });
   }
-  const Rebuilding counted(traffic_);
+  greatest_of_all(topology_.clients(), largest);
+  for (std::size_t k = 0; k < finished_.size(); ++k) {
+    const double grid = exact_grid(lines * largest[k]);
+    for_each_term(k, [&](double term) { differences[k].add(round_to_grid(term, grid)); });
+  }
   add_up_of_all(topology_.clients(), differences);
   for (std::size_t k = 0; k < finished_.size(); ++k) {
     const double constant = differences[k].total() / (2 * problem_.mass);
@@ -106,7 +117,8 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   if (!is_accelerated()) return;
   accelerations_.clear();
   const double reach = std::min(kLongestReach, std::log(safe_scaling_) / 2);
-  for (std::size_t k = 0; k < targets; ++k) accelerations_.push_back(pacing_.method.make(pacing_.memory, reach));
+  for (std::size_t k = 0; k < targets; ++k)
+    accelerations_.push_back(pacing_.method.make(pacing_.memory, reach, problem_.mass));
 }
 
 void AbsorbedSinkhorn::run_alone(const Outcome& start) {
@@ -117,6 +129,10 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   epsilon_ = start.epsilon;
   annealing_.resume(epsilon_, iteration_);
   topology_.set_epsilon(epsilon_);
+  if (iteration_ == 0) {
+    start_from_given();
+    return iterate();
+  }
   {
     const Rebuilding counted(traffic_);
     const std::span<const double> b{problem_.target(start.target), m_};
@@ -366,7 +382,7 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   if (!annealing_.is_last()) {
     const Rebuilding counted(traffic_);
     annealing_.resume(problem_.epsilon, iteration_);
-    (void)change_epsilon(problem_.epsilon);
+    (void)change_epsilon(problem_.epsilon, iteration_);
     std::vector<Note> notes(active());
     if (active() > 0) rebuild(notes);
   }

@@ -90,8 +90,9 @@ class AbsorbedSinkhorn {
   void set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
                  const std::function<Outcome(std::size_t)>& as_it_stands);
   double relocate(Deviations& columns, double epsilon, const std::function<Outcome(std::size_t)>& as_it_stands);
-  double change_epsilon(double epsilon);
+  double change_epsilon(double epsilon, std::int64_t iterations);
   void anneal();
+  double open_level();
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);
 
@@ -149,6 +150,7 @@ class AbsorbedSinkhorn {
   ImageHistory images_;                                       // of the own columns
   std::int64_t rejected_before_ = 0;                          // of targets that are finished
   std::int64_t levels_ = 0;
+  double start_spread_ = 0;  // of a g that was given: greatest less least
 
   bool check_is_due_ = false;  // the last one was of a round that did not count
   bool stop_ = false;          // asked for at some client

@@ -121,29 +121,39 @@ void AbsorbedSinkhorn::first_round() {
   if (monitor_.is_check(iteration_)) record_and_finish(notes);
 }
 
-// From g as it was given.
+// From g as it was given, but for a constant, which would only cost digits.
 void AbsorbedSinkhorn::start_from_given() {
   const Stopwatch::Scope timed(monitor_.iterating());
+  const Rebuilding counted(traffic_);
   iteration_ = checked_ = made_here_ = 1;
+  std::vector<double> ends(2 * active(),
+                           -kInfinity);  // the greatest g of each target, and the least with its sign changed
+  for (std::size_t k = 0; k < active(); ++k) {
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (!(b(k)[j] > 0)) continue;
+      const double g = problem_.initial_g(ids_[k])[j];
+      ends[2 * k] = std::max(ends[2 * k], g);
+      ends[2 * k + 1] = std::max(ends[2 * k + 1], -g);
+    }
+  }
+  greatest_of_all(topology_.clients(), ends);
   std::vector<double> logs(active() * m_, -kInfinity);  // log(v / b), relative to psi = 0
   for (std::size_t k = 0; k < active(); ++k) {
     for (std::size_t j = 0; j < m_; ++j) {
-      if (b(k)[j] > 0) logs[k * m_ + j] = problem_.initial_g(ids_[k])[j] / epsilon_ - std::log(b(k)[j]);
+      const double g = problem_.initial_g(ids_[k])[j] - ends[2 * k];
+      if (b(k)[j] > 0) logs[k * m_ + j] = g / epsilon_ - std::log(b(k)[j]);
     }
+    start_spread_ = std::max(start_spread_, ends[2 * k] + ends[2 * k + 1]);
   }
-  const Rebuilding counted(traffic_);
   Deviations columns(m_, masses(), std::move(logs));
   std::fill(psi_.begin(), psi_.end(), 0.0);
   std::fill(phi_.begin(), phi_.end(), 0.0);
   for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
   (void)relocate(columns, epsilon_, [this](std::size_t slot) {
-    const double* g = problem_.initial_g(ids_[slot]);
-    Outcome given;
-    given.target = ids_[slot];
-    given.epsilon = epsilon_;
-    given.f = {std::vector<double>(n_), std::vector<double>(n_)};
-    given.g = {{g, g + m_}, std::vector<double>(m_)};
-    return given;
+    Outcome not_begun;  // without potentials: it starts here again, by itself
+    not_begun.target = ids_[slot];
+    not_begun.epsilon = epsilon_;
+    return not_begun;
   });
   std::vector<Note> notes(active());
   if (active() > 0) rebuild(notes);
@@ -196,13 +206,13 @@ void AbsorbedSinkhorn::absorb_all() {
 // Builds the kernel around phi and psi and shares v and the notes.
 //
 // Potentials of a feasible problem are bounded by the costs along a path of allowed pairs from any row to any other: a
-// single pair where nothing is forbidden, at most all rows and columns otherwise.
+// single pair where nothing is forbidden, at most all rows and columns otherwise. A start may have been further apart.
 void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
   topology_.absorb(phi_, psi_);
   const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
   const double steps = problem_.has_forbidden_pairs ? lines : 4;
   const double per_step = problem_.largest_cost + epsilon_ * std::log(problem_.mass / problem_.least_mass);
-  const double bound = 2 * steps * per_step + 2000 * epsilon_;
+  const double bound = 2 * (steps * per_step + start_spread_) + 2000 * epsilon_;
   const auto outside = [bound](double x) { return !(std::abs(x) <= bound); };
   const bool runaway = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
   if (runaway) notes[0].set(Note::kRunaway);
@@ -218,25 +228,41 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 // On to the next level, if this one has served its purpose. Each opens with a round in logs, which counts; if that
 // finds nothing left to do, the kernel of that level need not be built.
 void AbsorbedSinkhorn::anneal() {
-  if (annealing_.is_last() || active() == 0) return;
+  if (active() == 0) return;
   double gain = 0;
   for (const auto& acceleration : accelerations_) gain = std::max(gain, acceleration->gain());
-  if (!annealing_.is_done(iteration_, gain)) return;
-  const Rebuilding counted(traffic_);
-  do {
+  if (annealing_.is_last()) {
+    if (!annealing_.begins(iteration_, gain)) return;
+  } else {
+    if (!annealing_.is_done(iteration_, gain)) return;
     annealing_.descend(iteration_);
-    ++iteration_;
-    ++made_here_;
-    ++levels_;
-    gain = change_epsilon(annealing_.epsilon());
-  } while (!annealing_.is_last() && annealing_.is_done(iteration_, gain));
+  }
+  const Rebuilding counted(traffic_);
+  gain = open_level();
+  while (active() > 0 && !annealing_.is_last() && annealing_.is_done(iteration_, gain)) {
+    annealing_.descend(iteration_);
+    gain = open_level();
+  }
   std::vector<Note> notes(active());
   if (active() > 0) rebuild(notes);
 }
 
-double AbsorbedSinkhorn::change_epsilon(double epsilon) {
+// The round in logs that a level begins with; the gain it met.
+double AbsorbedSinkhorn::open_level() {
+  ++iteration_;
+  ++made_here_;
+  ++levels_;
+  return change_epsilon(annealing_.epsilon(), iteration_ - 1);
+}
+
+// iterations: made by targets that are set apart instead.
+double AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations) {
   Deviations columns(v_, m_, masses());
-  return relocate(columns, epsilon, [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
+  return relocate(columns, epsilon, [this, iterations](std::size_t slot) {
+    Outcome standing = outcome(slot, Status::iteration_limit, {});
+    standing.iterations = iterations;
+    return standing;
+  });
 }
 
 // Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon: a round

@@ -55,8 +55,9 @@ class Acceleration {
   [[nodiscard]] virtual std::int64_t rejected() const = 0;
 };
 
-/// reach: the largest change of log v, in one step, that the kernel's precision can take.
-[[nodiscard]] std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach);
-[[nodiscard]] std::unique_ptr<Acceleration> make_overrelaxation(std::size_t memory, double reach);
+/// memory: differences kept. reach: the largest change of log v, in one step, that the kernel's precision can take.
+/// mass: the total of b.
+[[nodiscard]] std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach, double mass);
+[[nodiscard]] std::unique_ptr<Acceleration> make_overrelaxation(std::size_t memory, double reach, double mass);
 
 }  // namespace fedsinkhorn

@@ -15,6 +15,14 @@ namespace fedsinkhorn {
   return *std::max_element(all.begin(), all.end());
 }
 
+/// Element by element.
+inline void greatest_of_all(const Collectives& clients, std::vector<double>& values) {
+  const std::vector<double> all = clients.allgather_numbers(values);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    values[k % values.size()] = std::max(values[k % values.size()], all[k]);
+  }
+}
+
 /// A flag is set if it is set at some client.
 inline void any_of_all(const Collectives& clients, std::vector<bool>& flags) {
   std::vector<double> mine(flags.begin(), flags.end());

@@ -30,7 +30,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kShrink = 0.25;
 /// One that was cut short and accepted may be followed by one twice as long.
 constexpr double kGrow = 2;
-/// What rounding may do to F; larger noise shows, and is learnt, when a plain step falls short.
+/// What rounding may do to F, of the mass; larger noise shows, and is learnt, when a plain step falls short.
 constexpr double kRounding = 1e-12;
 /// Where F cannot tell points apart, the residual must not grow more than tenfold.
 constexpr double kResidualGrowth = 100;
@@ -112,7 +112,8 @@ std::vector<double> regularized_solution(const Square& matrix, const std::vector
 
 class Anderson final : public Acceleration {
  public:
-  Anderson(std::size_t memory, double reach) : memory_(memory), reach_(reach), radius_(reach) {}
+  Anderson(std::size_t memory, double reach, double mass)
+      : memory_(memory), reach_(reach), radius_(reach), slack_(kRounding * mass) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -161,7 +162,7 @@ class Anderson final : public Acceleration {
   bool has_rejected_ = false;  // since the last accepted point
 
   double floor_ = -kInfinity;  // D of the last accepted point
-  double slack_ = kRounding;
+  double slack_;
   double residual2_ = 0;
   double largest_residual_ = 0;
   double gain_ = kInfinity;
@@ -328,8 +329,8 @@ void Anderson::restart() {
 
 }  // namespace
 
-std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach) {
-  return std::make_unique<Anderson>(memory, reach);
+std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach, double mass) {
+  return std::make_unique<Anderson>(memory, reach, mass);
 }
 
 }  // namespace fedsinkhorn

@@ -5,33 +5,43 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace fedsinkhorn {
 
-/// The levels, and when to leave one. Everything follows from numbers that all clients share.
+/// Whether levels are needed, which, and when to leave one. Everything follows from numbers that all clients share.
 class Annealing {
  public:
-  /// Ends at `last` at once.
+  /// Stays at `last`.
   explicit Annealing(double last) : last_(last), epsilon_(last) {}
-  /// From a tenth of the costs down to `last`. budget: rounds that may be spent before it is reached.
+  /// Stays there as long as that goes well, else comes down from a tenth of the costs. budget: rounds that may be spent
+  /// before it is reached (again).
   Annealing(double last, double largest_cost, double mass, std::int64_t budget)
-      : last_(last), epsilon_(last), mass_(mass), budget_(budget) {
-    const double first = kFirst * largest_cost;
-    if (last < first / 2 && budget > 0) epsilon_ = first;
+      : last_(last), epsilon_(last), first_(kFirst * largest_cost), mass_(mass), budget_(budget) {
+    is_trying_ = last < first_ / 2;
   }
 
   [[nodiscard]] double epsilon() const { return epsilon_; }
   [[nodiscard]] bool is_last() const { return epsilon_ == last_; }
-  /// iteration: made so far. gain: KL(b || columns), of the worst target.
-  [[nodiscard]] bool is_done(std::int64_t iteration, double gain) const {
-    return gain <= kGoodEnough * mass_ || iteration >= budget_;
+
+  /// To be asked after every round at the last level. gain: KL(b || columns), of the worst target. If the error has not
+  /// halved for a while and is still large, levels begin, and epsilon is that of the first.
+  [[nodiscard]] bool begins(std::int64_t iteration, double gain) {
+    if (!is_trying_) return false;
+    best_ = std::min(best_, gain);
+    if (iteration < look_again_) return false;
+    const bool is_slow = best_ > kGoodEnough * mass_ && best_ > kHalved * best_before_;
+    best_before_ = best_;
+    best_ = std::numeric_limits<double>::infinity();
+    look_again_ = iteration + kPatience;
+    if (!is_slow || iteration >= budget_) return false;
+    resume(first_, iteration);
+    return true;
   }
 
-  /// Goes on from another level.
-  void resume(double epsilon, std::int64_t iteration) {
-    epsilon_ = epsilon;
-    entered_ = iteration;
-    jump_ = 1;
+  /// To be asked after every round at another level, and after the one that opens it.
+  [[nodiscard]] bool is_done(std::int64_t iteration, double gain) const {
+    return gain <= kGoodEnough * mass_ || iteration >= budget_;
   }
   /// On to the next level, the iteration being the last at this one. Levels that take hardly any rounds are followed by
   /// twice as large a jump each.
@@ -43,18 +53,35 @@ class Annealing {
     const bool reaches_end = iteration >= budget_ || jump_ >= steps;
     epsilon_ = reaches_end ? last_ : epsilon_ * std::pow(factor, jump_ / steps);
   }
+  /// Goes on from a level.
+  void resume(double epsilon, std::int64_t iteration) {
+    epsilon_ = epsilon;
+    entered_ = iteration;
+    jump_ = 1;
+    is_trying_ = false;
+  }
 
  private:
   static constexpr double kFirst = 0.1;
   static constexpr double kRatio = 0.25;
   /// An L1 error of about 0.002: KL is at least half its square.
   static constexpr double kGoodEnough = 2e-6;
+  /// Rounds in which the error is to halve, and KL with its square.
+  static constexpr std::int64_t kPatience = 8;
+  static constexpr double kHalved = 0.25;
   static constexpr std::int64_t kEasy = 3;
 
   double last_;
   double epsilon_;
+  double first_ = 0;
   double mass_ = 1;
   std::int64_t budget_ = 0;
+
+  bool is_trying_ = false;  // to do without levels
+  std::int64_t look_again_ = kPatience;
+  double best_ = std::numeric_limits<double>::infinity();  // gain since the last look
+  double best_before_ = std::numeric_limits<double>::infinity();
+
   std::int64_t entered_ = 0;
   double jump_ = 1;
 };

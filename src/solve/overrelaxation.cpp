@@ -20,11 +20,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Rounds over which a rate is measured.
 constexpr std::int64_t kRoundsEach = 10;
-/// A rate this near to omega - 1 is taken for it, and omega made smaller by a little.
+/// A rate this near to omega - 1 is taken for it, and omega made smaller.
 constexpr double kClose = 0.02;
 constexpr double kLess = 0.98;
 constexpr double kMostOmega = 1.99;
-constexpr double kRounding = 1e-12;
+constexpr double kRounding = 1e-12;  // of the mass
 /// Rejected rounds may not outnumber the accepted ones by more than this.
 constexpr std::int64_t kRejectionsForFree = 10;
 
@@ -46,6 +46,8 @@ double safe_omega(double z) {
 
 class Overrelaxation final : public Acceleration {
  public:
+  explicit Overrelaxation(double mass) : slack_(kRounding * mass) {}
+
   [[nodiscard]] double relaxation() const override { return omega_; }
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -58,7 +60,7 @@ class Overrelaxation final : public Acceleration {
   double omega_ = 1;
   double wanted_ = 1;  // by the rate
   double dual_ = -kInfinity;
-  double slack_ = kRounding;
+  double slack_;
   double gain_ = kInfinity;
   double error_then_ = kInfinity;  // when rounds at this omega began
   std::int64_t rounds_ = 0;        // since
@@ -105,7 +107,8 @@ Mixture Overrelaxation::decide(const Note& note) {
     const double fastest = omega_ - 1;  // what this omega can do
     if (mu > 0 && mu < 1 && mu > (1 + kClose) * fastest) {
       const double lambda = std::min((mu + fastest) * (mu + fastest) / (mu * omega_ * omega_), 1.0);
-      wanted_ = 2 / (1 + std::sqrt(1 - lambda));
+      // The first rounds are slower than the rest: what they suggest is approached in steps.
+      wanted_ = std::min(2 / (1 + std::sqrt(1 - lambda)), (2 + omega_) / 2);
     } else {
       wanted_ = 1 + kLess * fastest;  // it may be more than is needed: then errors oscillate and the rate tells nothing
     }
@@ -119,14 +122,15 @@ Mixture Overrelaxation::decide(const Note& note) {
 }
 
 void Overrelaxation::restart() {
+  omega_ = 1;
   dual_ = -kInfinity;
   rounds_ = 0;
 }
 
 }  // namespace
 
-std::unique_ptr<Acceleration> make_overrelaxation(std::size_t /*memory*/, double /*reach*/) {
-  return std::make_unique<Overrelaxation>();
+std::unique_ptr<Acceleration> make_overrelaxation(std::size_t /*memory*/, double /*reach*/, double mass) {
+  return std::make_unique<Overrelaxation>(mass);
 }
 
 }  // namespace fedsinkhorn

@@ -16,7 +16,7 @@ struct Pacing {
 /// Differences kept of each target. They take memory of as many vectors at every holder of v.
 [[nodiscard]] inline std::size_t differences_kept(const Options& options, std::size_t targets) {
   if (options.memory > 0) return options.memory;
-  if (targets <= 8) return 16;
+  if (targets <= 8) return 24;
   return targets <= 64 ? 8 : 4;
 }
 

@@ -77,6 +77,7 @@ void AllToAll::local_step(std::size_t targets, Masses b, double* u, double* v) {
 
 void AllToAll::remove(std::size_t slot) {
   images_.remove(slot);
+  if (v_.empty()) return;  // nothing shared yet
   const auto size = static_cast<std::ptrdiff_t>(columns_.whole_size());
   const auto first = v_.begin() + static_cast<std::ptrdiff_t>(slot) * size;
   v_.erase(first, first + size);

@@ -21,6 +21,7 @@ void ImageHistory::mix(std::size_t slot, const Mixture& mixture, std::span<doubl
     while (logs.size() > mixture.images) logs.pop_front();
     if (mixture.gamma.empty()) return;
   }
+  if (logs.empty()) return;
   // The differences come first: near the solution they are small beside the logarithms.
   std::vector<double> log_v = logs.back();
   for (std::size_t i = 0; i < mixture.gamma.size(); ++i) {

@@ -21,7 +21,8 @@ struct Mixture {
 /// The images of one or more targets, as one holder of (a part of) v keeps them.
 class ImageHistory {
  public:
-  /// v: what was shared last for that target, and on return the mixture. 0 stays 0: there is no mass.
+  /// v: what was shared last for that target, and on return the mixture (itself if there is no image to drop it for).
+  /// 0 stays 0: there is no mass.
   void mix(std::size_t slot, const Mixture& mixture, std::span<double> v);
   /// All of them: v is about to be relative to other potentials.
   void forget() { images_.clear(); }

@@ -184,7 +184,7 @@ class Star final : public Topology {
   void remove(std::size_t slot) override {
     u_.clear();  // one client after the other; the next exchange brings it anew
     images_.remove(slot);
-    if (!is_server()) return;
+    if (v_.empty()) return;  // not the server, or nothing shared yet
     const auto size = static_cast<std::ptrdiff_t>(columns_.whole_size());
     const auto first = v_.begin() + static_cast<std::ptrdiff_t>(slot) * size;
     v_.erase(first, first + size);

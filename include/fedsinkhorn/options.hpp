@@ -56,8 +56,8 @@ struct Options {
   std::int64_t max_iterations = 10000;
   std::int64_t check_every = 1;
 
-  /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson with epsilon coming down in levels, or plain
-  /// where that is not to be had (local steps, async, log domain, 50 digits).
+  /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson, with epsilon coming down in levels where that
+  /// is slow, or plain where that is not to be had (local steps, async, log domain, 50 digits).
   std::string method = "auto";
   std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, all-to-all for several

@@ -356,8 +356,9 @@ void add_solve_command(CLI::App& app, int& status) {
       ->capture_default_str()
       ->group("How");
   command
-      ->add_option("--method", options.method,
-                   "sinkhorn: plain; anderson: accelerated; overrelaxed; auto: anderson, epsilon coming down in levels")
+      ->add_option(
+          "--method", options.method,
+          "sinkhorn: plain; anderson: accelerated; overrelaxed; auto: anderson, in levels of epsilon where needed")
       ->capture_default_str()
       ->group("How");
   command

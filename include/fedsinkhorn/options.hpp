@@ -47,7 +47,8 @@ struct Progress {
   double error_b = 0;
   double tolerance = 0;
   std::size_t targets_left = 1;
-  double epsilon = 0;  ///< of the level
+  double epsilon = 0;          ///< of the level
+  bool is_on_the_way = false;  ///< to the epsilon asked for: errors are those of another problem
 };
 
 struct Options {

@@ -13,10 +13,11 @@ namespace fedsinkhorn {
 
 /// How an iteration gets along.
 struct Pace {
-  double epsilon = 0;         ///< of the level
-  std::int64_t rejected = 0;  ///< rounds so far, of all targets
-  std::size_t history = 0;    ///< the longest of the targets'
-  double omega = 1;           ///< the largest of the targets'
+  double epsilon = 0;          ///< of the level
+  bool is_on_the_way = false;  ///< to the last one
+  std::int64_t rejected = 0;   ///< rounds so far, of all targets
+  std::size_t history = 0;     ///< the longest of the targets'
+  double omega = 1;            ///< the largest of the targets'
 };
 
 /// Counts time, keeps the trace, tells the observer, and knows the limits.

@@ -63,6 +63,10 @@ std::string summary_table(const Result& result, const Options& options, double e
   const double in_all = result.transport == "simulated" ? result.virtual_seconds : result.wall_seconds;
   line("time", fmt::format("{:.3g} s iterating ({:.3g} ms each), {:.3g} s in all", result.solve_seconds,
                            1e3 * result.solve_seconds / iterations, in_all));
+  std::string method = result.method;
+  if (result.levels > 0) method += fmt::format(", {} levels of epsilon", result.levels);
+  if (result.rejected > 0) method += fmt::format(", {} rejected rounds", result.rejected);
+  line("method", method);
   if (result.clients.size() > 1) line("clients", clients_line(result));
   if (result.transport == "simulated") {
     line("simulated", fmt::format("{:.6g} virtual seconds, seed {}; times above are virtual, too",

@@ -22,6 +22,7 @@ std::string progress_text(const Progress& progress, double from_seconds, double 
   const double error = std::max(progress.error_a, progress.error_b);
   const double speed = progress.seconds > 0 ? static_cast<double>(progress.iteration) / progress.seconds : 0;
   std::string text = fmt::format("iteration {}  error {:.2e}  {:.3g} it/s", progress.iteration, error, speed);
+  if (progress.is_on_the_way) text += fmt::format("  at epsilon {:.2g}", progress.epsilon);
   if (progress.targets_left > 1) text += fmt::format("  {} targets left", progress.targets_left);
   double left = speed > 0 ? static_cast<double>(progress.max_iterations - progress.iteration) / speed : 0;
   const double decay = std::log(from_error / error) / (progress.seconds - from_seconds);

@@ -127,7 +127,7 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   make_room(1);
   iteration_ = start.iterations;
   epsilon_ = start.epsilon;
-  annealing_.resume(epsilon_, iteration_);
+  annealing_.begin_again(epsilon_, iteration_);
   topology_.set_epsilon(epsilon_);
   if (iteration_ == 0) {
     start_from_given();
@@ -346,7 +346,7 @@ void AbsorbedSinkhorn::record(std::int64_t iteration, MarginalErrors errors) {
 }
 
 Pace AbsorbedSinkhorn::pace() const {
-  Pace pace{epsilon_, rejected_before_, 0, 1};
+  Pace pace{epsilon_, !annealing_.is_last(), rejected_before_, 0, 1};
   for (const auto& acceleration : accelerations_) {
     pace.rejected += acceleration->rejected();
     pace.history = std::max(pace.history, acceleration->history());

@@ -18,7 +18,7 @@ class Annealing {
   /// before it is reached (again).
   Annealing(double last, double largest_cost, double mass, std::int64_t budget)
       : last_(last), epsilon_(last), first_(kFirst * largest_cost), mass_(mass), budget_(budget) {
-    is_trying_ = last < first_ / 2;
+    is_trying_ = needs_levels();
   }
 
   [[nodiscard]] double epsilon() const { return epsilon_; }
@@ -53,15 +53,24 @@ class Annealing {
     const bool reaches_end = iteration >= budget_ || jump_ >= steps;
     epsilon_ = reaches_end ? last_ : epsilon_ * std::pow(factor, jump_ / steps);
   }
-  /// Goes on from a level.
+  /// Goes on from a level; at the last one, for good.
   void resume(double epsilon, std::int64_t iteration) {
     epsilon_ = epsilon;
     entered_ = iteration;
     jump_ = 1;
     is_trying_ = false;
   }
+  /// With another target, which has come to that level by itself.
+  void begin_again(double epsilon, std::int64_t iteration) {
+    resume(epsilon, iteration);
+    is_trying_ = is_last() && needs_levels();
+    look_again_ = iteration + kPatience;
+    best_ = best_before_ = std::numeric_limits<double>::infinity();
+  }
 
  private:
+  [[nodiscard]] bool needs_levels() const { return last_ < first_ / 2; }
+
   static constexpr double kFirst = 0.1;
   static constexpr double kRatio = 0.25;
   /// An L1 error of about 0.002: KL is at least half its square.

@@ -24,7 +24,7 @@ void Monitor::record(std::int64_t iteration, MarginalErrors errors, std::size_t 
   }
   if (options_.on_check) {
     options_.on_check({iteration, options_.max_iterations, seconds, errors.a, errors.b, options_.tolerance,
-                       targets_left, pace.epsilon});
+                       targets_left, pace.epsilon, pace.is_on_the_way});
   }
 }
 

@@ -29,6 +29,17 @@ TEST(ProgressText, EstimatesTheTimeLeftFromTheDecay) {
   EXPECT_NE(progress_text(now, 5, 1e-1).find("about 2.0 s left"), std::string::npos);
 }
 
+TEST(ProgressText, SaysThatErrorsAreThoseOfAnotherEpsilon) {
+  Progress now;
+  now.iteration = 10;
+  now.max_iterations = 100;
+  now.seconds = 1;
+  now.epsilon = 0.025;
+  EXPECT_EQ(progress_text(now, 0, 1).find("epsilon"), std::string::npos);
+  now.is_on_the_way = true;
+  EXPECT_NE(progress_text(now, 0, 1).find("at epsilon 0.025"), std::string::npos);
+}
+
 TEST(ProgressLine, WritesPlainLinesEverMoreRarelyWhereThereIsNoTerminal) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   {

@@ -95,6 +95,8 @@ FederatedRun run_ours(const ProblemOnDisk& problem, const OurRun& run) {
                    in("b.npy"),
                    "--epsilon",
                    fmt::format("{}", kFederatedEpsilon),
+                   "--method",
+                   "sinkhorn",
                    "--tolerance",
                    "0",
                    "--check-every",

@@ -65,18 +65,10 @@ std::vector<double> vector_from(const fs::path& file) { return NpyFile::open(fil
 }  // namespace
 
 ProblemOnDisk::ProblemOnDisk(std::size_t n) {
-  std::string name = (fs::temp_directory_path() / "fedsinkhorn-bench-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
-  path_ = name;
   ChildProcess child(Command{FEDSINKHORN_BINARY, "generate", "--kind", "embedding", "--rows", fmt::format("{}", n),
                              "--dimension", "64", "--shared-support", "--marginals", "random", "--write", "points",
-                             "--output", name});
+                             "--output", path().string()});
   (void)child.read_to_end();
-}
-
-ProblemOnDisk::~ProblemOnDisk() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 bool has_mpirun() { return fs::exists(FEDSINKHORN_MPIRUN); }
@@ -95,6 +87,8 @@ FederatedRun run_ours(const ProblemOnDisk& problem, const OurRun& run) {
                    in("b.npy"),
                    "--epsilon",
                    fmt::format("{}", kFederatedEpsilon),
+                   "--method",
+                   "sinkhorn",
                    "--tolerance",
                    "0",
                    "--check-every",

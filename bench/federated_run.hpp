@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report.hpp"
+#include "temporary_folder.hpp"
 
 namespace fedsinkhorn::bench {
 
@@ -18,14 +19,11 @@ inline constexpr double kFederatedEpsilon = 0.05;  // of the largest cost, which
 class ProblemOnDisk {
  public:
   explicit ProblemOnDisk(std::size_t n);
-  ~ProblemOnDisk();
-  ProblemOnDisk(const ProblemOnDisk&) = delete;
-  ProblemOnDisk& operator=(const ProblemOnDisk&) = delete;
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_;
 };
 
 struct ClientFigures {

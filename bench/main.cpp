@@ -34,6 +34,7 @@ const std::vector<Section>& sections() {
       {"online", "a kernel computed on the fly against the arithmetic it needs", measure_online},
       {"targets", "many targets against the two matrix products alone", measure_targets},
       {"peers", "the same iterations in PyTorch and POT", measure_peers},
+      {"to-tolerance", "seconds to an L1 error of 1e-9 at a small epsilon, ours and theirs", measure_to_tolerance},
       {"federated", "topologies across processes against the paper's stack", measure_federated},
       {"memory", "what a client of each topology holds", measure_memory},
   };

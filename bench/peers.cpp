@@ -1,61 +1,20 @@
-// The same iterations on the same problem in PyTorch and POT. Each lives in a child process that does as many
-// iterations as it is told to and says how long they took, so that all of them take turns in one run.
+// The same iterations on the same problem in PyTorch and POT.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <stdexcept>
 
-#include "child_process.hpp"
 #include "core/stopwatch.hpp"
 #include "dense_kernel.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "instance.hpp"
+#include "peer.hpp"
 #include "sections.hpp"
 
 namespace fedsinkhorn::bench {
 namespace {
 
 constexpr double kEpsilon = 0.05;
-constexpr const char* kPython = "/usr/bin/python3";  // Debian's, which sees Debian's packages
-
-/// A script of peers/, or nothing when it cannot run here.
-class Peer {
- public:
-  static std::optional<Peer> start(const std::string& name, const std::string& packages, std::size_t n, int threads,
-                                   Report& report) {
-    const std::string missing = fmt::format("{}: not installed: apt-get install {}", name, packages);
-    if (!std::filesystem::exists(kPython)) {
-      report.note(missing);
-      return std::nullopt;
-    }
-    // The number of threads must be known before the libraries are loaded.
-    Peer peer(std::vector<std::string>{"/usr/bin/env", fmt::format("OMP_NUM_THREADS={}", threads),
-                                       fmt::format("OPENBLAS_NUM_THREADS={}", threads), kPython, "-B",
-                                       fmt::format("{}/{}_peer.py", FEDSINKHORN_PEERS, name), fmt::format("{}", n),
-                                       fmt::format("{}", kEpsilon), fmt::format("{}", threads)});
-    const nlohmann::json hello = nlohmann::json::parse(peer.child_->read_line());
-    if (hello.contains("missing")) {
-      report.note(missing);
-      return std::nullopt;
-    }
-    report.note(hello.at("version").get<std::string>());
-    return peer;
-  }
-
-  [[nodiscard]] nlohmann::json ask(const std::string& question) const {
-    return nlohmann::json::parse(child_->ask(question));
-  }
-  [[nodiscard]] Contender contender(const std::string& name, const std::string& question) const {
-    return {name, [this, question] { return ask(question).at("seconds").get<double>(); }};
-  }
-
- private:
-  explicit Peer(const std::vector<std::string>& command) : child_(std::make_unique<ChildProcess>(command)) {}
-  std::unique_ptr<ChildProcess> child_;
-};
 
 /// u and v as POT gets them: u = 1/n; then v = b / (K' u), u = a / (K v), again and again.
 struct Scalings {
@@ -120,8 +79,10 @@ const std::vector<double>& find(const std::vector<Timing>& timings, const std::s
 void measure_peers(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
   const int iterations = settings.quick ? 2 : 5;
-  const auto torch = Peer::start("torch", "python3-torch libopenblas0-pthread", n, settings.threads, report);
-  const auto pot = Peer::start("pot", "python3-pot libopenblas0-pthread", n, settings.threads, report);
+  const std::string points = fmt::format("{}", n);
+  const auto torch =
+      Peer::start("torch", "python3-torch libopenblas0-pthread", points, kEpsilon, settings.threads, report);
+  const auto pot = Peer::start("pot", "python3-pot libopenblas0-pthread", points, kEpsilon, settings.threads, report);
 
   const Instance instance(formula_points(n), kEpsilon, settings.threads);
   DenseKernel float64(instance, Precision::float64, settings.threads);

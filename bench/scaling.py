@@ -97,9 +97,9 @@ class Ours:
         """Writes f and g to the folder 'ours'; returns the rows of the trace, and the clients of the summary."""
         folder, output = machine.folder, machine.folder / "ours"
         command = [machine.options.binary, "solve", "--points", folder / "X.npy", "--a", folder / "a.npy", "--b",
-                   folder / "b.npy", "--epsilon", EPSILON, "--tolerance", 0, "--check-every", 1,
-                   "--max-iterations", iterations, "--threads", 1, "--topology", self.topology, "--passes", self.passes,
-                   "--precision", self.precision, "--output", output, "--quiet"]
+                   folder / "b.npy", "--epsilon", EPSILON, "--method", "sinkhorn", "--tolerance", 0,
+                   "--check-every", 1, "--max-iterations", iterations, "--threads", 1, "--topology", self.topology,
+                   "--passes", self.passes, "--precision", self.precision, "--output", output, "--quiet"]
         if self.grid:
             command += ["--grid", self.grid]
         if machine.options.mpirun and self.clients > 1:

@@ -28,6 +28,8 @@ void measure_online(const Settings& settings, Report& report);
 void measure_targets(const Settings& settings, Report& report);
 /// The same iterations in PyTorch and POT.
 void measure_peers(const Settings& settings, Report& report);
+/// Seconds to a small error at a small epsilon, here and in PyTorch and POT.
+void measure_to_tolerance(const Settings& settings, Report& report);
 /// Topologies across processes against the paper's stack.
 void measure_federated(const Settings& settings, Report& report);
 /// What a client of each topology holds.

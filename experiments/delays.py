@@ -59,9 +59,9 @@ def main():
                     special = ["--max-staleness", str(asked.max_staleness)] if topology == "async" else []
                     run([asked.mpirun, "--bind-to", asked.bind_to, "-n", str(clients), asked.binary, "solve",
                          "--points", f"{folder}/X.npy", f"{folder}/Y.npy", "--a", f"{folder}/a.npy",
-                         "--b", f"{folder}/b.npy", "--epsilon", "0.05", "--topology", topology, "--tolerance", "0",
-                         "--max-iterations", str(asked.iterations), "--threads", "1", "--quiet", "--output", out,
-                         *special], [3])
+                         "--b", f"{folder}/b.npy", "--epsilon", "0.05", "--topology", topology,
+                         "--method", "sinkhorn", "--tolerance", "0", "--max-iterations", str(asked.iterations),
+                         "--threads", "1", "--quiet", "--output", out, *special], [3])
                     summary = json.loads((out / "summary.json").read_text())
                     seconds[topology].append(summary["solve_seconds"] / summary["iterations"])
                     if topology == "async":

@@ -1,4 +1,4 @@
-// What the experiments have in common. Each prints a table in Markdown, which docs/simulation.md quotes.
+// What the experiments have in common. Each prints a table in Markdown, which the pages of docs/ quote.
 #pragma once
 
 #include <cstddef>
@@ -49,5 +49,7 @@ void async_robustness(std::size_t seeds);
 void async_damping(std::size_t seeds);
 void async_staleness(std::size_t seeds);
 void async_straggler(std::size_t seeds);
+/// n: rows and columns of the problems; 0 means as many as the documented table has.
+void acceleration(std::size_t seeds, std::size_t n);
 
 }  // namespace fedsinkhorn::experiments

@@ -1,29 +1,36 @@
-"""The problem both sides solve, by a formula (see formula_points in ../instance.cpp), and the talk with the parent."""
+"""The problem both sides solve and the talk with the parent."""
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 
 
+def by_formula(n):
+    """Points in the unit square and masses; see formula_points in ../instance.cpp."""
+    i = np.arange(1, n + 1, dtype=np.float64)
+
+    def spread(number):
+        x = i * np.sqrt(number)
+        return x - np.floor(x)
+
+    a, b = 0.5 + spread(11.0), 0.5 + spread(13.0)
+    return [spread(2.0), spread(3.0)], [spread(5.0), spread(7.0)], a / a.sum(), b / b.sum()
+
+
+def from_folder(folder):
+    x, y, a, b = (np.load(folder / f"{name}.npy") for name in "XYab")
+    return x.T, y.T, a, b
+
+
 class Problem:
-    """C_ij = |x_i - y_j|^2 on the unit square, masses a and b."""
+    """C_ij = |x_i - y_j|^2, masses a and b. given: a number of points, or a folder with X, Y, a and b."""
 
-    def __init__(self, n):
-        i = np.arange(1, n + 1, dtype=np.float64)
-
-        def spread(number):
-            x = i * np.sqrt(number)
-            return x - np.floor(x)
-
-        x = [spread(2.0), spread(3.0)]
-        y = [spread(5.0), spread(7.0)]
-        self.cost = np.zeros((n, n))
+    def __init__(self, given):
+        x, y, self.a, self.b = by_formula(int(given)) if given.isdigit() else from_folder(Path(given))
+        self.cost = np.zeros((len(self.a), len(self.b)))
         for xk, yk in zip(x, y):
             self.cost += np.square(xk[:, None] - yk[None, :])
-        self.a = 0.5 + spread(11.0)
-        self.b = 0.5 + spread(13.0)
-        self.a /= self.a.sum()
-        self.b /= self.b.sum()
 
 
 def say(answer):

@@ -1,5 +1,5 @@
 """Two matrix-vector products an iteration in PyTorch, as the paper's implementation does it.
-Arguments: n epsilon threads."""
+Arguments: n or a folder, epsilon, threads."""
 import json
 import sys
 import time
@@ -11,7 +11,7 @@ except ImportError as error:
     print(json.dumps({"missing": error.name}))
     sys.exit()
 
-n, epsilon, threads = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+given, epsilon, threads = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
 torch.set_num_threads(threads)
 
 
@@ -20,7 +20,10 @@ class State:
         self.a = torch.from_numpy(problem.a).to(dtype)
         self.b = torch.from_numpy(problem.b).to(dtype)
         self.kernel = torch.from_numpy(problem.cost).div(-epsilon).exp_().to(dtype)
-        self.u = torch.full((n,), 1 / n, dtype=dtype)
+        self.restart()
+
+    def restart(self):
+        self.u = torch.full_like(self.a, 1 / len(self.a))
         self.v = None
 
     def iterate(self, iterations):
@@ -29,7 +32,7 @@ class State:
             self.u = self.a / (self.kernel @ self.v)
 
 
-problem = Problem(n)
+problem = Problem(given)
 states = {"float64": State(problem, torch.float64), "float32": State(problem, torch.float32)}
 del problem
 
@@ -40,10 +43,21 @@ def check(iterations):
     return {"u": state.u.tolist(), "v": state.v.tolist()}
 
 
+def run(iterations):
+    """The loop from its start, and the potentials it leads to."""
+    state = states["float64"]
+    state.restart()
+    start = time.perf_counter()
+    state.iterate(int(iterations))
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "f": (epsilon * state.u.log()).tolist(), "g": (epsilon * state.v.log()).tolist()}
+
+
 def seconds(dtype, iterations):
     start = time.perf_counter()
     states[dtype].iterate(int(iterations))
     return {"seconds": (time.perf_counter() - start) / int(iterations)}
 
 
-serve(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads", {"check": check, "time": seconds})
+serve(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads",
+      {"check": check, "run": run, "time": seconds})

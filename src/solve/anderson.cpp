@@ -47,15 +47,24 @@ enum Maximum : std::size_t { kLargestResidual, kLargestStep };
 
 /// sum_j x_j y_j.
 ExactSum dot(std::span<const double> x, std::span<const double> y) {
-  // Four sums that do not wait for each other.
-  std::array<ExactSum, 4> lanes;
+  // Sums that do not wait for each other, laid out for vector instructions: ExactSum's addition, lane by lane.
+  constexpr std::size_t lanes = 8;
+  std::array<double, lanes> values{};
+  std::array<double, lanes> rests{};
   std::size_t j = 0;
-  for (; j + lanes.size() <= x.size(); j += lanes.size()) {
-    for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane].add(x[j + lane] * y[j + lane]);
+  for (; j + lanes <= x.size(); j += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const double term = x[j + lane] * y[j + lane];
+      const double sum = values[lane] + term;
+      const double term_part = sum - values[lane];
+      rests[lane] += (values[lane] - (sum - term_part)) + (term - term_part);
+      values[lane] = sum;
+    }
   }
-  for (; j < x.size(); ++j) lanes[0].add(x[j] * y[j]);
-  for (std::size_t lane = 1; lane < lanes.size(); ++lane) lanes[0].add(lanes[lane]);
-  return lanes[0];
+  ExactSum total;
+  for (; j < x.size(); ++j) total.add(x[j] * y[j]);
+  for (std::size_t lane = 0; lane < lanes; ++lane) total.add(ExactSum{values[lane], rests[lane]});
+  return total;
 }
 
 ExactSum sum(std::span<const double> x) {
@@ -146,7 +155,7 @@ class Anderson final : public Acceleration {
   const std::size_t memory_;
   const double reach_;
 
-  std::vector<double> weights_;
+  std::vector<double> weights_, log_b_;
   Point candidate_;              // the point of the round being judged
   std::optional<Point> latest_;  // the one accepted last
   std::vector<double> dx_, dr_;  // the difference of the two
@@ -174,7 +183,11 @@ void Anderson::describe(const RoundOfTarget& round, Note& note) {
   const std::size_t m = round.b.size();
   if (weights_.size() != m) {
     weights_.resize(m);
-    for (std::size_t j = 0; j < m; ++j) weights_[j] = std::sqrt(round.b[j]);
+    log_b_.assign(m, 0.0);
+    for (std::size_t j = 0; j < m; ++j) {
+      weights_[j] = std::sqrt(round.b[j]);
+      if (round.b[j] > 0) log_b_[j] = std::log(round.b[j]);
+    }
   }
   ExactSum rows;  // <log(u / a), a>
   for (std::size_t i = 0; i < round.a.size(); ++i) rows.add(round.a[i] * std::log(round.u[i] / round.a[i]));
@@ -189,11 +202,12 @@ void Anderson::describe(const RoundOfTarget& round, Note& note) {
     const double b = round.b[j];
     if (!(b > 0)) continue;
     const double residual = std::log(round.v[j] / round.x[j]);
-    candidate_.log_x[j] = std::log(round.x[j]);
-    candidate_.log_image[j] = std::log(round.v[j]);
+    const double log_image = std::log(round.v[j]);
+    candidate_.log_x[j] = log_image - residual;
+    candidate_.log_image[j] = log_image;
     candidate_.residual[j] = residual;
-    note.sums[kDual].add(b * std::log(round.x[j] / b));
-    note.sums[kDualAfter].add(b * std::log(round.v[j] / b));
+    note.sums[kDual].add(b * (candidate_.log_x[j] - log_b_[j]));
+    note.sums[kDualAfter].add(b * (log_image - log_b_[j]));
     note.sums[kResidual2].add(weights_[j] * residual * residual);
     note.sums[kWeights].add(weights_[j]);
     note.sums[kResidual].add(weights_[j] * residual);

@@ -41,7 +41,7 @@ Potential potential_of(const std::vector<double>& values, const std::vector<doub
   Potential potential;
   for (const std::size_t i : lines) {
     potential.value.push_back(values[i * targets + target]);
-    potential.rest.push_back(rests[i * targets + target]);
+    potential.rest.push_back(rests.empty() ? 0.0 : rests[i * targets + target]);
   }
   return potential;
 }
@@ -57,6 +57,12 @@ void check_shapes(const Problem& problem, const Result& result) {
   if (result.f.size() != rows * result.targets || result.g.size() != columns * result.targets) {
     throw InputError("plan", "the result has only some of the potentials",
                      "client 0 has all, unless they were kept local");
+  }
+  const auto fits = [](const std::vector<double>& rests, const std::vector<double>& values) {
+    return rests.empty() || rests.size() == values.size();  // potentials from a file have none
+  };
+  if (!fits(result.f_rest, result.f) || !fits(result.g_rest, result.g)) {
+    throw InputError("plan", "f_rest and g_rest do not belong to f and g", "leave them empty, or give one for each");
   }
 }
 

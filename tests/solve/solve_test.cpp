@@ -151,6 +151,18 @@ TEST(Stabilisation, SmallEpsilonAbsorbsNowAndThenOnly) {
   EXPECT_LE(result.absorptions, 40);
 }
 
+TEST(Plans, ComeFromPotentialsAlone) {
+  const OwnedProblem owned = testing::random_problem(7, 5, 0.1, 40);
+  const Problem problem = owned.view();
+  Result result = solve(problem);
+  const std::vector<double> plan = testing::whole_plan(problem, result);
+  result.f_rest.pop_back();
+  EXPECT_THROW((void)testing::whole_plan(problem, result), InputError);
+  result.f_rest.clear();
+  result.g_rest.clear();
+  EXPECT_LE(testing::l1_distance(testing::whole_plan(problem, result), plan), 1e-14);
+}
+
 // --- stopping
 // ----------------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
 
 # Left out: tests that mostly wait for time limits, and those that run the same code very often.
-slow_under_sanitizers = LostClient|ThreadsTest|DemoDrawsAPicture|FiftyDigits|Simulated\.Conform|AlwaysConverges|ManyClients
+slow_under_sanitizers = LostClient|AVeryLongTrace|OnThreads.Conform/[78]|ThreadsTest|DemoDrawsAPicture|FiftyDigits|Simulated\.Conform|AlwaysConverges|ManyClients
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build --preset asan
 	ctest --preset asan -j $(TEST_JOBS) -E '$(slow_under_sanitizers)'

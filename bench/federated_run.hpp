@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "io/temporary_folder.hpp"
 #include "report.hpp"
-#include "temporary_folder.hpp"
 
 namespace fedsinkhorn::bench {
 

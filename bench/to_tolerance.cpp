@@ -13,9 +13,9 @@
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "instance.hpp"
+#include "io/temporary_folder.hpp"
 #include "peer.hpp"
 #include "sections.hpp"
-#include "temporary_folder.hpp"
 
 namespace fedsinkhorn::bench {
 namespace {

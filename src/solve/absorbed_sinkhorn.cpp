@@ -113,7 +113,6 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   for (auto* values : {&u_, &u_next_, &q_}) values->resize(targets * n_);
   for (auto* values : {&v_, &v_next_, &r_, &x_}) values->resize(targets * m_);
   mixtures_.assign(targets, {});
-  images_.forget();
   if (!is_accelerated()) return;
   accelerations_.clear();
   const double reach = std::min(kLongestReach, std::log(safe_scaling_) / 2);
@@ -254,14 +253,10 @@ void AbsorbedSinkhorn::decide(std::span<const Note> notes) {
   }
 }
 
-// Where the next round starts, here and wherever v is held.
+// Where the next round starts, wherever v is held.
 void AbsorbedSinkhorn::mix() {
   if (!is_accelerated()) return;
-  x_ = v_;  // zeros included; what else is in it is replaced
-  for (std::size_t k = 0; k < active(); ++k) {
-    images_.mix(k, mixtures_[k], part(x_, k, m_));
-    topology_.mix(k, mixtures_[k]);
-  }
+  for (std::size_t k = 0; k < active(); ++k) topology_.mix(k, mixtures_[k], part(x_, k, m_));
 }
 
 // Iterations between rounds, on what is known of the others. True if there were any.
@@ -461,7 +456,6 @@ void AbsorbedSinkhorn::remove(std::size_t slot) {
   for (auto* values : {&u_, &u_next_, &q_}) drop(*values, n_);
   for (auto* values : {&v_, &v_next_, &r_, &x_}) drop(*values, m_);
   topology_.remove(slot);
-  images_.remove(slot);
   const auto at = static_cast<std::ptrdiff_t>(slot);
   mixtures_.erase(mixtures_.begin() + at);
   if (is_accelerated()) {

@@ -147,7 +147,6 @@ class AbsorbedSinkhorn {
   std::int64_t checked_ = 0;                                  // iteration of the last round that could be a check
   std::vector<std::unique_ptr<Acceleration>> accelerations_;  // one a slot
   std::vector<Mixture> mixtures_;                             // decided on after a round, one a slot
-  ImageHistory images_;                                       // of the own columns
   std::int64_t rejected_before_ = 0;                          // of targets that are finished
   std::int64_t levels_ = 0;
   double start_spread_ = 0;  // of a g that was given: greatest less least

@@ -219,7 +219,6 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
   share(v_, notes);
   runaway_ = notes[0].has(Note::kRunaway);
   x_ = v_;
-  images_.forget();
   for (const auto& acceleration : accelerations_) acceleration->restart();
 }
 

@@ -34,6 +34,8 @@ constexpr double kGrow = 2;
 constexpr double kRounding = 1e-12;
 /// Where F cannot tell points apart, the residual must not grow more than tenfold.
 constexpr double kResidualGrowth = 100;
+/// Once there is noise, gains up to this many times the slack may be nothing else.
+constexpr double kNoiseAlone = 4;
 /// Tikhonov's parameter, relative to the mean of the diagonal.
 constexpr double kRegularization = 1e-12;
 /// Rejected rounds may not outnumber the accepted ones by more than this.
@@ -151,6 +153,8 @@ class Anderson final : public Acceleration {
   void push(const Note& note);
   void drop_differences(std::size_t keep);
   void extrapolate();
+  /// Where what a round gains is no more than noise, differences of rounds are noise, too.
+  [[nodiscard]] bool is_all_noise() const { return has_met_noise_ && gain_ <= kNoiseAlone * slack_; }
 
   const std::size_t memory_;
   const double reach_;
@@ -171,7 +175,8 @@ class Anderson final : public Acceleration {
   bool has_rejected_ = false;  // since the last accepted point
 
   double floor_ = -kInfinity;  // D of the last accepted point
-  double slack_;
+  double slack_;               // shortfall put down to rounding or noise
+  bool has_met_noise_ = false;
   double residual2_ = 0;
   double largest_residual_ = 0;
   double gain_ = kInfinity;
@@ -235,7 +240,10 @@ Mixture Anderson::decide(const Note& note) {
   if (is_proposal() && !acceptable(note)) return shorten();
   const double dual = note.sums[kDual].total();
   // The plain image cannot fall short but for noise.
-  if (!is_proposal() && dual < floor_ - slack_) slack_ = 2 * (floor_ - dual);
+  if (!is_proposal() && dual < floor_ - slack_) {
+    slack_ = 2 * (floor_ - dual);
+    has_met_noise_ = true;
+  }
   ++accepted_;
   floor_ = note.sums[kDualAfter].total();
   gain_ = floor_ - dual;
@@ -311,7 +319,7 @@ void Anderson::extrapolate() {
   gamma_.clear();
   length_ = 0;
   is_cut_ = false;
-  if (k == 0) return;
+  if (k == 0 || is_all_noise()) return;
   Square matrix(k, std::vector<double>(k));
   std::vector<double> y(k);
   for (std::size_t i = 0; i < k; ++i) {

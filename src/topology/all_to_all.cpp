@@ -30,9 +30,11 @@ void AllToAll::set_epsilon(double epsilon) {
   column_block_.set_epsilon(epsilon);
 }
 
-void AllToAll::mix(std::size_t slot, const Mixture& mixture) {
+void AllToAll::mix(std::size_t slot, const Mixture& mixture, std::span<double> own) {
   const Stopwatch::Scope timed(compute_);
-  images_.mix(slot, mixture, {v_.data() + slot * columns_.whole_size(), columns_.whole_size()});
+  double* v = v_.data() + slot * columns_.whole_size();
+  images_.mix(slot, mixture, {v, columns_.whole_size()});
+  std::copy_n(v + columns_.own_slice().first, own.size(), own.begin());
 }
 
 void AllToAll::share(std::size_t targets, const double* v, std::span<Note> notes) {

@@ -54,9 +54,11 @@ void BlockTopology::absorb(std::span<const double> phi, std::span<const double> 
   images_.forget();
 }
 
-void BlockTopology::mix(std::size_t slot, const Mixture& mixture) {
+void BlockTopology::mix(std::size_t slot, const Mixture& mixture, std::span<double> own) {
   const Stopwatch::Scope timed(compute_);
-  images_.mix(slot, mixture, {v_.data() + slot * block_.columns(), block_.columns()});
+  double* v = v_.data() + slot * block_.columns();
+  images_.mix(slot, mixture, {v, block_.columns()});
+  std::copy_n(v + column_group_.own_slice().first, own.size(), own.begin());
 }
 
 void BlockTopology::share(std::size_t targets, const double* v, std::span<Note> notes) {

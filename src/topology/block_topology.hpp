@@ -36,7 +36,7 @@ class BlockTopology final : public Topology {
   void absorb(std::span<const double> phi, std::span<const double> psi) override;
   void set_epsilon(double epsilon) override { block_.set_epsilon(epsilon); }
   void share(std::size_t targets, const double* v, std::span<Note> notes) override;
-  void mix(std::size_t slot, const Mixture& mixture) override;
+  void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) override;
   void rows(std::size_t targets, double* q, double* u) override;
   void columns(std::size_t targets, const double* u, double* r) override;
   void local_step(std::size_t targets, Masses b, double* u, double* v) override;

@@ -20,7 +20,8 @@ class SliceGroup {
   [[nodiscard]] std::size_t own_size() const { return sizes_[clients_.rank()]; }
   [[nodiscard]] std::size_t whole_size() const { return whole_; }
   [[nodiscard]] std::size_t members() const { return sizes_.size(); }
-  /// Where a member's slice lies in the whole.
+  /// Where this client's slice, or that of a member, lies in the whole.
+  [[nodiscard]] Range own_slice() const { return slice(clients_.rank()); }
   [[nodiscard]] Range slice(std::size_t member) const { return {firsts_[member], firsts_[member] + sizes_[member]}; }
 
   /// Everyone gets to know the whole, and the notes of all, combined.

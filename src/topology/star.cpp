@@ -114,10 +114,12 @@ class Star final : public Topology {
     if (is_server()) kernel_->set_epsilon(epsilon);
   }
 
-  // The others know their own slices.
-  void mix(std::size_t slot, const Mixture& mixture) override {
+  void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) override {
     const Stopwatch::Scope timed(compute_);
-    if (is_server()) images_.mix(slot, mixture, {v_.data() + slot * columns_.whole_size(), columns_.whole_size()});
+    const std::size_t size = is_server() ? columns_.whole_size() : own.size();
+    double* v = v_.data() + slot * size;
+    images_.mix(slot, mixture, {v, size});
+    std::copy_n(v, own.size(), own.begin());  // the server's slice comes first
   }
 
   void share(std::size_t targets, const double* v, std::span<Note> notes) override {
@@ -126,7 +128,8 @@ class Star final : public Topology {
     std::vector<double> own(targets * columns_.own_size() + extra);
     std::copy_n(v, targets * columns_.own_size(), own.begin());
     write_notes(notes, own.data() + targets * columns_.own_size());
-    v_.resize(is_server() ? targets * columns_.whole_size() : 0);
+    v_.resize(targets * (is_server() ? columns_.whole_size() : columns_.own_size()));
+    if (!is_server()) std::copy_n(v, v_.size(), v_.begin());
     columns_.collect(targets, own, extra, [&](std::size_t, Range slice, const double* values) {
       for (std::size_t k = 0; k < targets; ++k, values += slice.size()) {
         std::copy_n(values, slice.size(), v_.data() + k * columns_.whole_size() + slice.first);
@@ -184,8 +187,8 @@ class Star final : public Topology {
   void remove(std::size_t slot) override {
     u_.clear();  // one client after the other; the next exchange brings it anew
     images_.remove(slot);
-    if (v_.empty()) return;  // not the server, or nothing shared yet
-    const auto size = static_cast<std::ptrdiff_t>(columns_.whole_size());
+    if (v_.empty()) return;  // nothing shared yet
+    const auto size = static_cast<std::ptrdiff_t>(is_server() ? columns_.whole_size() : columns_.own_size());
     const auto first = v_.begin() + static_cast<std::ptrdiff_t>(slot) * size;
     v_.erase(first, first + size);
   }
@@ -273,8 +276,8 @@ class Star final : public Topology {
   Stopwatch compute_{everyone_.communicator()};
   std::optional<HeldBlock> kernel_;  // all of K, at the server
   std::uint64_t exchanges_ = 0;
-  std::vector<double> v_;  // server: targets x all columns
-  ImageHistory images_;    // server: of v_
+  std::vector<double> v_;  // targets x all columns at the server, x own ones elsewhere
+  ImageHistory images_;    // of v_
   std::vector<double> u_;  // server: one client after the other, each targets x its rows
 };
 

@@ -68,8 +68,9 @@ class Topology {
 
   /// Makes v known to whoever needs it, and the clients' notes, one a target, to all: on return they are combined.
   virtual void share(std::size_t targets, const double* v, std::span<Note> notes) = 0;
-  /// Replaces the v that was shared last, wherever it is held, by a mixture of it and earlier ones. No messages.
-  virtual void mix(std::size_t slot, const Mixture& mixture) = 0;
+  /// Replaces the v that was shared last, wherever it is held, by a mixture of it and earlier ones, of which `own` gets
+  /// this client's slice. No messages.
+  virtual void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) = 0;
   /// First half of a round: q = (K v)_I with v as last shared, u = a / q.
   virtual void rows(std::size_t targets, double* q, double* u) = 0;
   /// Second half: r = (K' u)_J. Follows rows().

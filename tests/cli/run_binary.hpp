@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "support/temporary_folder.hpp"
+#include "io/temporary_folder.hpp"
 
 namespace fedsinkhorn::test {
 
@@ -80,8 +80,6 @@ struct Ranks {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Files
-
-using testing::TemporaryFolder;
 
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 [[nodiscard]] std::string read_bytes(const std::filesystem::path& path);

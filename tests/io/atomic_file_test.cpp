@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "fedsinkhorn/error.hpp"
-#include "support/temporary_folder.hpp"
+#include "io/temporary_folder.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -33,7 +33,7 @@ class AtomicFileTest : public ::testing::Test {
     return names;
   }
 
-  testing::TemporaryFolder temporary_;
+  TemporaryFolder temporary_;
   fs::path folder_ = temporary_.path();
 };
 

@@ -25,7 +25,7 @@
 
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
-#include "support/temporary_folder.hpp"
+#include "io/temporary_folder.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -40,7 +40,7 @@ class NpyTest : public ::testing::Test {
     return names;
   }
 
-  testing::TemporaryFolder temporary_;
+  TemporaryFolder temporary_;
   fs::path folder_ = temporary_.path();
 };
 

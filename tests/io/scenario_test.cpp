@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "fedsinkhorn/error.hpp"
-#include "support/temporary_folder.hpp"
+#include "io/temporary_folder.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -49,7 +49,7 @@ class ScenarioFile : public ::testing::Test {
   }
 
  private:
-  testing::TemporaryFolder temporary_;
+  TemporaryFolder temporary_;
   fs::path folder_ = temporary_.path();
 };
 

@@ -45,16 +45,7 @@ OwnedProblem cluster_problem(std::size_t n, double epsilon, std::uint64_t seed) 
       (*points)[2 * i + 1] = centre + 0.1 * random.uniform();
     }
   }
-  double largest = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const double dx = x[2 * i] - y[2 * j];
-      const double dy = x[2 * i + 1] - y[2 * j + 1];
-      problem.cost[i * n + j] = dx * dx + dy * dy;
-      largest = std::max(largest, problem.cost[i * n + j]);
-    }
-  }
-  for (double& cost : problem.cost) cost /= largest;
+  testing::set_distances(problem, x, y);
   return problem;
 }
 
@@ -429,7 +420,9 @@ class NoisyTopology final : public Topology {
 
   [[nodiscard]] const Collectives& clients() const override { return inner_->clients(); }
   void set_epsilon(double epsilon) override { inner_->set_epsilon(epsilon); }
-  void mix(std::size_t slot, const Mixture& mixture) override { inner_->mix(slot, mixture); }
+  void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) override {
+    inner_->mix(slot, mixture, own);
+  }
   void rows(std::size_t targets, double* q, double* u) override { inner_->rows(targets, q, u); }
   void local_step(std::size_t targets, Masses b, double* u, double* v) override {
     inner_->local_step(targets, b, u, v);

@@ -1,6 +1,7 @@
 // Random problems for tests, small and awkward.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -52,7 +53,21 @@ inline OwnedProblem random_problem(std::size_t n, std::size_t m, double epsilon,
   return problem;
 }
 
-/// Squared distances of points on a line or in the plane, which converge faster at small epsilon than random costs.
+/// Costs become squared distances of points in the plane, x of n x 2 and y of m x 2, scaled to a largest of 1.
+inline void set_distances(OwnedProblem& problem, const std::vector<double>& x, const std::vector<double>& y) {
+  double largest = 0;
+  for (std::size_t i = 0; i < problem.n; ++i) {
+    for (std::size_t j = 0; j < problem.m; ++j) {
+      const double dx = x[2 * i] - y[2 * j];
+      const double dy = x[2 * i + 1] - y[2 * j + 1];
+      problem.cost[i * problem.m + j] = dx * dx + dy * dy;
+      largest = std::max(largest, problem.cost[i * problem.m + j]);
+    }
+  }
+  for (double& cost : problem.cost) cost /= largest;
+}
+
+/// Points all over a square, which converge faster at small epsilon than random costs.
 inline OwnedProblem point_problem(std::size_t n, std::size_t m, double epsilon, std::uint64_t seed) {
   OwnedProblem problem = random_problem(n, m, epsilon, seed);
   Random random(seed, 1);
@@ -60,16 +75,7 @@ inline OwnedProblem point_problem(std::size_t n, std::size_t m, double epsilon, 
   std::vector<double> y(2 * m);
   for (double& coordinate : x) coordinate = random.uniform();
   for (double& coordinate : y) coordinate = random.uniform();
-  double largest = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < m; ++j) {
-      const double dx = x[2 * i] - y[2 * j];
-      const double dy = x[2 * i + 1] - y[2 * j + 1];
-      problem.cost[i * m + j] = dx * dx + dy * dy;
-      largest = std::max(largest, problem.cost[i * m + j]);
-    }
-  }
-  for (double& cost : problem.cost) cost /= largest;
+  set_distances(problem, x, y);
   return problem;
 }
 

@@ -1,19 +1,20 @@
-// A folder for files that a benchmark and the processes it starts share.
+// A folder of one's own: of a test, or of a benchmark and the processes it starts.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
-namespace fedsinkhorn::bench {
+namespace fedsinkhorn {
 
-/// Empty at first; gone with the object, and what is in it, too.
+/// Made empty, and gone with everything in it at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "fedsinkhorn-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
+    std::string name = (std::filesystem::temp_directory_path() / "fedsinkhorn-XXXXXX").string();  // mkdtemp fills in X
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
     path_ = name;
   }
   ~TemporaryFolder() {
@@ -29,4 +30,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace fedsinkhorn::bench
+}  // namespace fedsinkhorn

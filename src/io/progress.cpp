@@ -19,7 +19,7 @@ std::string duration(double seconds) {
 }  // namespace
 
 std::string progress_text(const Progress& progress, double from_seconds, double from_error) {
-  const double error = std::max(progress.error_a, progress.error_b);
+  const double error = progress.error_b;  // what is compared with the tolerance
   const double speed = progress.seconds > 0 ? static_cast<double>(progress.iteration) / progress.seconds : 0;
   std::string text = fmt::format("iteration {}  error {:.2e}  {:.3g} it/s", progress.iteration, error, speed);
   if (progress.is_on_the_way) text += fmt::format("  at epsilon {:.2g}", progress.epsilon);
@@ -45,7 +45,7 @@ void ProgressLine::clear() {
 
 void ProgressLine::update(const Progress& progress) {
   if (progress.seconds < next_) return;
-  const double error = std::max(progress.error_a, progress.error_b);
+  const double error = progress.error_b;  // what is compared with the tolerance
   if (first_seconds_ < 0) {
     first_seconds_ = progress.seconds;
     first_error_ = error;

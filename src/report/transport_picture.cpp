@@ -256,7 +256,7 @@ std::vector<ErrorPoint> error_curve(std::span<const TraceRow> trace) {
   std::vector<ErrorPoint> curve;
   const std::size_t step = trace.size() / kMost + 1;
   for (std::size_t k = 0; k < trace.size(); ++k) {
-    const double error = std::max(trace[k].error_a, trace[k].error_b);
+    const double error = trace[k].error_b;  // what is compared with the tolerance
     if ((k % step != 0 && k + 1 != trace.size()) || !(error > 0) || !std::isfinite(error)) continue;
     curve.push_back({static_cast<double>(trace[k].iteration), std::log10(error)});
   }
@@ -345,7 +345,7 @@ void write_convergence(Out out, const TransportPictureData& data) {
 // ---------------------------------------------------------------------------------------------------- figures
 
 std::string final_error(std::span<const TraceRow> trace) {
-  return trace.empty() ? "–" : scientific(std::max(trace.back().error_a, trace.back().error_b));
+  return trace.empty() ? "–" : scientific(trace.back().error_b);
 }
 
 void write_figures(Out out, const TransportPictureData& data) {

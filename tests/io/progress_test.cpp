@@ -15,8 +15,8 @@ TEST(ProgressText, EstimatesTheTimeLeftFromTheDecay) {
   now.iteration = 200;
   now.max_iterations = 1000000;
   now.seconds = 10;
-  now.error_a = 1e-3;
-  now.error_b = 1e-4;
+  now.error_a = 1e5;  // of a point nobody keeps
+  now.error_b = 1e-3;
   now.tolerance = 1e-9;
   // From 1e-1 to 1e-3 in 5 seconds: two decades. Six are left, so 15 seconds.
   const std::string text = progress_text(now, 5, 1e-1);
@@ -47,7 +47,7 @@ TEST(ProgressLine, WritesPlainLinesEverMoreRarelyWhereThereIsNoTerminal) {
     Progress now;
     for (now.iteration = 1; now.iteration <= 1000; ++now.iteration) {
       now.seconds = 0.1 * static_cast<double>(now.iteration);
-      now.error_a = 1.0 / static_cast<double>(now.iteration);
+      now.error_b = 1.0 / static_cast<double>(now.iteration);
       line.update(now);
     }
   }

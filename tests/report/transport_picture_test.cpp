@@ -130,7 +130,7 @@ TEST(TransportPictureTest, DrawsEveryPointInEveryFrame) {
 TEST(TransportPictureTest, LeavesOutWhatCannotBeDrawn) {
   Example example;
   example.moved[2] = std::numeric_limits<double>::quiet_NaN();
-  example.trace[5].error_a = std::numeric_limits<double>::infinity();
+  example.trace[5].error_b = std::numeric_limits<double>::infinity();
   example.trace[6].error_a = example.trace[6].error_b = 0;
   const std::string svg = transport_picture(example.data());
   EXPECT_EQ(xml_fault(svg), "");

@@ -51,6 +51,9 @@ struct Progress {
   bool is_on_the_way = false;  ///< to the epsilon asked for: errors are those of another problem
 };
 
+/// Options::memory may be up to this.
+inline constexpr std::size_t kMostMemory = 64;
+
 struct Options {
   double tolerance = 1e-9;  ///< on the norm of the marginal errors; 0 runs all of max_iterations
   Norm norm = Norm::l1;

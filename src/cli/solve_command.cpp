@@ -98,10 +98,9 @@ Options take_options(const Arguments& arguments) {
     throw InputError(arguments.asynchronous_flags.front(), "is for clients that do not wait for each other",
                      "add --topology async");
   }
-  constexpr std::int64_t most_memory = 64;
-  if (arguments.memory && (*arguments.memory < 1 || *arguments.memory > most_memory)) {
+  if (arguments.memory && *arguments.memory < 1) {
     throw InputError("--memory", fmt::format("{} differences were asked for", *arguments.memory),
-                     fmt::format("give 1 to {}", most_memory));
+                     fmt::format("give 1 to {}", kMostMemory));
   }
   options.memory = static_cast<std::size_t>(arguments.memory.value_or(0));
   if (arguments.memory && options.method != "auto" && options.method != "anderson") {

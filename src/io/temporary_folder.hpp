@@ -13,7 +13,8 @@ namespace fedsinkhorn {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "fedsinkhorn-XXXXXX").string();  // mkdtemp fills in X
+    // mkdtemp wants six of these at the end, and puts letters of its own in their place.
+    std::string name = (std::filesystem::temp_directory_path() / "fedsinkhorn-").string() + std::string(6, 'X');
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
     path_ = name;
   }

@@ -8,6 +8,7 @@
 
 #include "core/parallel.hpp"
 #include "solve/agreement.hpp"
+#include "solve/gauge.hpp"
 #include "solve/rebuilding.hpp"
 #include "topology/scalings.hpp"
 
@@ -57,41 +58,11 @@ std::vector<Outcome> AbsorbedSinkhorn::run() {
     run_alone(*alone_);
   }
   std::sort(finished_.begin(), finished_.end(), [](const Outcome& x, const Outcome& y) { return x.target < y.target; });
-  if (is_accelerated()) fix_gauge();
+  if (is_accelerated()) {
+    const Rebuilding counted(traffic_);
+    fix_gauge(topology_.clients(), problem_, finished_);
+  }
   return std::move(finished_);
-}
-
-// A constant can be moved from f to g without changing the plan. Plain Sinkhorn leaves that constant where its start
-// and its way have put it; here the way is nobody's business, and <f, a> = <g, b>.
-void AbsorbedSinkhorn::fix_gauge() {
-  const Rebuilding counted(traffic_);
-  const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
-  // The terms are put on a grid on which all of them together are exact: no order of adding makes a difference.
-  std::vector<double> largest(finished_.size());
-  std::vector<ExactSum> differences(finished_.size());
-  const auto for_each_term = [&](std::size_t k, const auto& use) {
-    const Outcome& outcome = finished_[k];
-    const double* b = problem_.target(outcome.target);
-    for (std::size_t i = 0; i < n_; ++i) use(-problem_.a[i] * outcome.f.value[i]);
-    for (std::size_t j = 0; j < m_; ++j) {
-      if (b[j] > 0) use(b[j] * outcome.g.value[j]);
-    }
-  };
-  for (std::size_t k = 0; k < finished_.size(); ++k) {
-    for_each_term(k, [&](double term) { largest[k] = std::max(largest[k], std::abs(term)); });
-  }
-  greatest_of_all(topology_.clients(), largest);
-  for (std::size_t k = 0; k < finished_.size(); ++k) {
-    const double grid = exact_grid(lines * largest[k]);
-    for_each_term(k, [&](double term) { differences[k].add(round_to_grid(term, grid)); });
-  }
-  add_up_of_all(topology_.clients(), differences);
-  for (std::size_t k = 0; k < finished_.size(); ++k) {
-    const double constant = differences[k].total() / (2 * problem_.mass);
-    if (!std::isfinite(constant)) continue;
-    shift(finished_[k].f, constant);
-    shift(finished_[k].g, -constant);
-  }
 }
 
 void AbsorbedSinkhorn::run_together() {

@@ -63,7 +63,6 @@ class AbsorbedSinkhorn {
   void run_together();
   void run_alone(const Outcome& start);
   void make_room(std::size_t targets);
-  void fix_gauge();
   void iterate();
 
   void first_round();

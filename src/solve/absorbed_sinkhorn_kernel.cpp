@@ -126,8 +126,8 @@ void AbsorbedSinkhorn::start_from_given() {
   const Stopwatch::Scope timed(monitor_.iterating());
   const Rebuilding counted(traffic_);
   iteration_ = checked_ = made_here_ = 1;
-  std::vector<double> ends(2 * active(),
-                           -kInfinity);  // the greatest g of each target, and the least with its sign changed
+  // Of each target the greatest g, and the least with its sign changed.
+  std::vector<double> ends(2 * active(), -kInfinity);
   for (std::size_t k = 0; k < active(); ++k) {
     for (std::size_t j = 0; j < m_; ++j) {
       if (!(b(k)[j] > 0)) continue;

@@ -49,24 +49,11 @@ enum Maximum : std::size_t { kLargestResidual, kLargestStep };
 
 /// sum_j x_j y_j.
 ExactSum dot(std::span<const double> x, std::span<const double> y) {
-  // Sums that do not wait for each other, laid out for vector instructions: ExactSum's addition, lane by lane.
-  constexpr std::size_t lanes = 8;
-  std::array<double, lanes> values{};
-  std::array<double, lanes> rests{};
-  std::size_t j = 0;
-  for (; j + lanes <= x.size(); j += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const double term = x[j + lane] * y[j + lane];
-      const double sum = values[lane] + term;
-      const double term_part = sum - values[lane];
-      rests[lane] += (values[lane] - (sum - term_part)) + (term - term_part);
-      values[lane] = sum;
-    }
-  }
-  ExactSum total;
-  for (; j < x.size(); ++j) total.add(x[j] * y[j]);
-  for (std::size_t lane = 0; lane < lanes; ++lane) total.add(ExactSum{values[lane], rests[lane]});
-  return total;
+  // Four sums that do not wait for each other.
+  std::array<ExactSum, 4> lanes;
+  for (std::size_t j = 0; j < x.size(); ++j) lanes[j % lanes.size()].add(x[j] * y[j]);
+  for (std::size_t lane = 1; lane < lanes.size(); ++lane) lanes[0].add(lanes[lane]);
+  return lanes[0];
 }
 
 ExactSum sum(std::span<const double> x) {

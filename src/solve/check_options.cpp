@@ -44,10 +44,9 @@ void check_method(const Options& options) {
   if (method.make != nullptr && options.method != "auto" && !plain.empty()) {
     throw InputError("--method", fmt::format("{} does not go with {}", method.name, plain), "use sinkhorn or auto");
   }
-  constexpr std::size_t most_memory = 64;
-  if (options.memory > most_memory) {
+  if (options.memory > kMostMemory) {
     throw InputError("--memory", fmt::format("{} differences were asked for", options.memory),
-                     fmt::format("give 1 to {}", most_memory));
+                     fmt::format("give 1 to {}", kMostMemory));
   }
 }
 

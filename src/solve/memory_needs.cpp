@@ -71,7 +71,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
     // Of every client's slices kWindow messages in each direction, and what is known of all.
     bytes += targets * (known + own * static_cast<double>(shape.clients)) * sizeof(double) * (kWindow + 1);
   }
-  if (find_entry(methods(), options.method, "--method").make != nullptr && resolved_method(options) == options.method) {
+  if (find_entry(methods(), resolved_method(options), "--method").make != nullptr) {
     // Images of v wherever it is held, and differences of the own slice.
     const auto kept = static_cast<double>(differences_kept(options, shape.targets));
     const auto columns = static_cast<double>(shape.columns);

@@ -19,29 +19,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/anderson_rules.hpp"
 #include "solve/acceleration.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using namespace anderson;  // the rules
 
-/// A rejected step is tried again at a quarter of its length.
-constexpr double kShrink = 0.25;
-/// One that was cut short and accepted may be followed by one twice as long.
-constexpr double kGrow = 2;
-/// What rounding may do to F, of the mass; larger noise shows, and is learnt, when a plain step falls short.
-constexpr double kRounding = 1e-12;
-/// Where F cannot tell points apart, the residual must not grow more than tenfold.
-constexpr double kResidualGrowth = 100;
-/// Once there is noise, gains up to this many times the slack may be nothing else.
-constexpr double kNoiseAlone = 4;
-/// Tikhonov's parameter, relative to the mean of the diagonal.
-constexpr double kRegularization = 1e-12;
-/// Rejected rounds may not outnumber the accepted ones by more than this.
-constexpr std::int64_t kRejectionsForFree = 10;
-/// Differences that survive a rejection.
-constexpr std::size_t kKeptAfterRejection = 1;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Where the sums of a note are. Those from kDx on are there if there is a round to form differences with.
 enum Sum : std::size_t { kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kPairs };

@@ -60,6 +60,8 @@ class Operator {
   virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r,
                      cudaStream_t stream) = 0;
   virtual void rounds(const PlainRounds& rounds, cudaStream_t stream) = 0;
+  /// Whether rounds() with a large count is the best way to make many, and stops by itself.
+  [[nodiscard]] virtual bool makes_many_rounds(std::size_t /*targets*/) const { return false; }
 };
 
 }  // namespace fedsinkhorn::cuda

@@ -3,9 +3,11 @@
 
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace fedsinkhorn::cuda {
@@ -95,9 +97,22 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   [[nodiscard]] cudaStream_t get() const { return stream_; }
-  void wait() const { check(cudaStreamSynchronize(stream_), "waiting for the device"); }
+  /// Until all that was queued is done. Looks often at first, since most waits are short; gives up on a device that
+  /// has not answered for kLimit.
+  void wait() const {
+    using namespace std::chrono_literals;
+    const auto start = std::chrono::steady_clock::now();
+    while (true) {
+      const cudaError_t status = cudaStreamQuery(stream_);
+      if (status != cudaErrorNotReady) return check(status, "waiting for the device");
+      const auto waited = std::chrono::steady_clock::now() - start;
+      if (waited > kLimit) throw DeviceError("CUDA device: no answer for " + std::to_string(kLimit.count()) + " s");
+      if (waited > 1ms) std::this_thread::sleep_for(20us);
+    }
+  }
 
  private:
+  static constexpr std::chrono::seconds kLimit{600};
   cudaStream_t stream_ = nullptr;
 };
 

@@ -1,0 +1,104 @@
+// Costs on the device, tile by tile, as float64: read from a matrix or computed from points.
+//
+// A block of kTileThreads threads looks at tiles of kTile x kTile entries; thread (tx, ty) has the entries of rows
+// ty + 16 a and columns tx + 16 b, a, b < 4. Entries outside the matrix cost +inf, like forbidden pairs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "fedsinkhorn/problem.hpp"
+
+namespace fedsinkhorn::cuda {
+
+inline constexpr int kTile = 64;
+inline constexpr int kTileThreads = 256;
+inline constexpr int kTileSide = 16;  // threads along each side
+inline constexpr int kEach = 4;       // rows, and columns, of a thread
+
+struct TileShape {
+  std::size_t rows;
+  std::size_t columns;
+};
+
+__device__ inline double tile_infinity() { return __longlong_as_double(0x7ff0000000000000LL); }
+__device__ inline std::size_t tile_row(std::size_t first, int a) { return first + threadIdx.x / kTileSide + kTileSide * a; }
+__device__ inline std::size_t tile_column(std::size_t first, int b) {
+  return first + threadIdx.x % kTileSide + kTileSide * b;
+}
+
+/// Stored as they were given: T is float or double.
+template <class T>
+struct MatrixCosts {
+  const T* data;
+
+  struct Shared {};
+  __device__ void load(TileShape shape, std::size_t i0, std::size_t j0, Shared& /*shared*/,
+                       double (&cost)[kEach][kEach]) const {
+    for (int a = 0; a < kEach; ++a) {
+      const std::size_t i = tile_row(i0, a);
+      for (int b = 0; b < kEach; ++b) {
+        const std::size_t j = tile_column(j0, b);
+        const bool inside = i < shape.rows && j < shape.columns;
+        cost[a][b] = inside ? static_cast<double>(data[i * shape.columns + j]) : tile_infinity();
+      }
+    }
+  }
+};
+
+/// Points row by row; distances from differences, which lose no digits to cancellation.
+template <Metric metric>
+struct PointCosts {
+  const double* x;
+  const double* y;
+  int dimension;
+
+  static constexpr int kDepth = 16;  // coordinates at a time
+  struct Shared {
+    double x[kTile][kDepth + 1];
+    double y[kTile][kDepth + 1];
+  };
+
+  __device__ void load(TileShape shape, std::size_t i0, std::size_t j0, Shared& shared,
+                       double (&cost)[kEach][kEach]) const {
+    const int tx = static_cast<int>(threadIdx.x) % kTileSide;
+    const int ty = static_cast<int>(threadIdx.x) / kTileSide;
+    double sum[kEach][kEach] = {};
+    for (int first = 0; first < dimension; first += kDepth) {
+      __syncthreads();  // the last chunk has been used
+      for (int p = ty; p < kTile; p += kTileSide) {
+        const int c = first + tx;
+        const bool has_x = c < dimension && i0 + p < shape.rows;
+        const bool has_y = c < dimension && j0 + p < shape.columns;
+        shared.x[p][tx] = has_x ? x[(i0 + p) * dimension + c] : 0.0;
+        shared.y[p][tx] = has_y ? y[(j0 + p) * dimension + c] : 0.0;
+      }
+      __syncthreads();
+      for (int c = 0; c < kDepth; ++c) {
+        for (int a = 0; a < kEach; ++a) {
+          for (int b = 0; b < kEach; ++b) {
+            const double xi = shared.x[ty + kTileSide * a][c];
+            const double yj = shared.y[tx + kTileSide * b][c];
+            if constexpr (metric == Metric::cosine) {
+              sum[a][b] += xi * yj;
+            } else {
+              sum[a][b] += (xi - yj) * (xi - yj);
+            }
+          }
+        }
+      }
+    }
+    for (int a = 0; a < kEach; ++a) {
+      for (int b = 0; b < kEach; ++b) {
+        const bool inside = tile_row(i0, a) < shape.rows && tile_column(j0, b) < shape.columns;
+        double value = sum[a][b];
+        if constexpr (metric == Metric::euclidean) value = sqrt(value);
+        if constexpr (metric == Metric::cosine) value = 1 - value;
+        cost[a][b] = inside ? value : tile_infinity();
+      }
+    }
+  }
+};
+
+}  // namespace fedsinkhorn::cuda

@@ -1,0 +1,62 @@
+// A block of costs on the device, and what is computed straight from it: kernels, sums in the log domain, the last look
+// at a plan. Slow and safe: float64 throughout.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "backend/cuda/dense_pass.hpp"
+#include "backend/cuda/online.hpp"
+#include "backend/cuda/runtime.hpp"
+
+namespace fedsinkhorn::cuda {
+
+struct DeviceMatrix {
+  std::variant<DeviceBuffer<double>, DeviceBuffer<float>> data;  ///< rows x columns, without padding
+};
+struct DevicePoints {
+  DeviceBuffer<double> x, y;
+  int dimension = 1;
+  Metric metric = Metric::sqeuclidean;
+};
+
+/// Immutable. All verbs queue their work on the stream; all pointers are device memory. Sums are formed in an order that
+/// depends on the number of summands alone.
+class DeviceCosts {
+ public:
+  DeviceCosts(std::size_t rows, std::size_t columns, DeviceMatrix matrix)
+      : rows_(rows), columns_(columns), source_(std::move(matrix)) {}
+  DeviceCosts(std::size_t rows, std::size_t columns, DevicePoints points)
+      : rows_(rows), columns_(columns), source_(std::move(points)) {}
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t columns() const { return columns_; }
+
+  /// to[i * stride + j] = exp((phi_i + psi_j - C_ij) / epsilon).
+  void fill_kernel(const double* phi, const double* psi, double epsilon, Storage storage, void* to, std::size_t stride,
+                   cudaStream_t stream) const;
+
+  /// s_i = log sum_j exp((psi_j - C_ij) / epsilon); -inf where there is nothing.
+  void row_log_sums(const double* psi, double epsilon, double* scratch, double* sums, cudaStream_t stream) const;
+  /// s_j = log sum_i exp((phi_i - C_ij) / epsilon + log_weights_i).
+  void column_log_sums(const double* phi, const double* log_weights, double epsilon, double* scratch, double* sums,
+                       cudaStream_t stream) const;
+
+  /// With K_ij = exp(t_ij), t_ij = (phi_i + psi_j - C_ij) / epsilon: sum_j K_ij v_j and sum_j K_ij t_ij v_j of each
+  /// target, and sum_i K_ij u_i. Outputs targets x rows, targets x rows, targets x columns; targets <= kPlanTargets.
+  static constexpr std::size_t kPlanTargets = 4;
+  void plan_row_sums(const double* phi, const double* psi, double epsilon, std::size_t targets, const double* v,
+                     double* scratch, double* sums, double* log_sums, cudaStream_t stream) const;
+  void plan_column_sums(const double* phi, const double* psi, double epsilon, std::size_t targets, const double* u,
+                        double* scratch, double* sums, cudaStream_t stream) const;
+
+  /// Numbers of scratch memory that any of the verbs needs.
+  [[nodiscard]] std::size_t scratch_size() const { return scratch_size(rows_, columns_); }
+  [[nodiscard]] static std::size_t scratch_size(std::size_t rows, std::size_t columns);
+
+ private:
+  std::size_t rows_, columns_;
+  std::variant<DeviceMatrix, DevicePoints> source_;
+};
+
+}  // namespace fedsinkhorn::cuda

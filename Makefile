@@ -9,7 +9,7 @@ BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench asan tsan tsan-comm fuzz format format-check lint install clean \
+.PHONY: help demo test test-gpu bench asan tsan tsan-comm fuzz format format-check lint install clean \
         build packages-build packages-lint packages-fuzz
 
 help: ## Show this list
@@ -21,6 +21,10 @@ demo: build/build.ninja ## Build, solve a small problem on four clients, draw it
 
 test: build ## Build and run the tests
 	ctest --preset release -j $(TEST_JOBS)
+
+test-gpu: build/build.ninja ## Build and run the tests that need a GPU; without one each is skipped and says why
+	cmake --build --preset release --target gpu-tests
+	ctest --preset release -L gpu -V
 
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
@@ -46,7 +50,7 @@ fuzz: build-fuzz/build.ninja ## Fuzz the .npy reader (FUZZ_SECONDS=600)
 	build-fuzz/npy-header-fuzz -max_total_time=$(FUZZ_SECONDS) -dict=fuzz/npy.dict -max_len=1024 \
 	  -artifact_prefix=build-fuzz/ -print_final_stats=1 build-fuzz/corpus fuzz/seeds
 
-sources = find include src tests bench experiments examples fuzz \( -name '*.cpp' -o -name '*.hpp' \) -print0
+sources = find include src tests bench experiments examples fuzz \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -print0
 
 format: packages-lint ## Format all sources in place
 	@$(sources) | xargs -0 clang-format -i
@@ -80,10 +84,11 @@ build-tsan/build.ninja: CMakePresets.json | packages-build
 	cmake --preset tsan
 	@touch $@
 
-# Without OpenMP: clang would want its own, and the parser under test has no loops to share out.
+# Without OpenMP and CUDA: clang would want its own, and the parser under test has no loops to share out.
 build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-fuzz
 	cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF -DFEDSINKHORN_OPENMP=OFF
+	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF -DFEDSINKHORN_OPENMP=OFF \
+	  -DFEDSINKHORN_CUDA=OFF
 	@touch $@
 
 packages-build:

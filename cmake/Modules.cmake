@@ -1,10 +1,13 @@
 # How our own code is compiled: warnings are errors, private headers are visible, sanitizers when asked for.
 function(fedsinkhorn_private_settings target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Werror)
+  set(warnings -Wall -Wextra -Wpedantic -Wconversion -Werror)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(${target} PRIVATE -Wno-restrict) # GCC bug 105651: false alarms on std::string
+    list(APPEND warnings -Wno-restrict) # GCC bug 105651: false alarms on std::string
   endif()
+  # What nvcc makes of a source for the host compiler is not ours to be pedantic about.
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>"
+                                           $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wconversion>)
   if(FEDSINKHORN_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${FEDSINKHORN_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
@@ -14,7 +17,7 @@ endfunction()
 
 # For what runs no inner loops: optimising it takes time and gains none.
 function(fedsinkhorn_compile_fast target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
 # A module is a set of objects; the libraries below are made of all of them.

@@ -14,9 +14,9 @@ shift $(($# > 0))
 if (($#)); then
   files=("$@")
 else
-  # What the build compiles, and two folders it leaves to other builds: clang-tidy takes the flags of a file nearby.
-  # The longest first, so that no core waits for a long one at the end.
-  mapfile -t files < <({ sed -n "s|^ *\"file\": \"$PWD/\(.*\)\".*|\1|p" "$build/compile_commands.json"
+  # What the build compiles (of CUDA clang-tidy knows too little), and two folders it leaves to other builds: clang-tidy
+  # takes the flags of a file nearby. The longest first, so that no core waits for a long one at the end.
+  mapfile -t files < <({ sed -n "s|^ *\"file\": \"$PWD/\(.*\.cpp\)\".*|\1|p" "$build/compile_commands.json"
     ls examples/*.cpp fuzz/*.cpp; } | sort -u | xargs wc -c | sed '$d' | sort -rn | awk '{print $2}')
 fi
 

@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "backend/cuda/cuda_block.hpp"
 #include "build_info.hpp"
+#include "kernel/cpu_block.hpp"
 
 namespace fedsinkhorn {
 
@@ -29,11 +31,11 @@ std::span<const MethodEntry> methods() {
   return entries;
 }
 
-std::span<const OptionalEntry> backends() {
+std::span<const BackendEntry> backends() {
   static constexpr std::array entries = {
-      OptionalEntry{"auto", ""},
-      OptionalEntry{"cpu", ""},
-      OptionalEntry{"cuda", "built without CUDA"},
+      BackendEntry{"auto", ""},
+      BackendEntry{"cpu", "", make_cpu_block},
+      BackendEntry{"cuda", build_info::kCuda ? "" : "built without CUDA", cuda::make_cuda_block},
   };
   return entries;
 }
@@ -45,16 +47,6 @@ std::span<const OptionalEntry> transports() {
       OptionalEntry{"simulated", ""},
   };
   return entries;
-}
-
-const OptionalEntry& find_available(std::span<const OptionalEntry> entries, std::string_view name,
-                                    const std::string& flag, const std::string& remedy) {
-  const OptionalEntry& entry = find_entry(entries, name, flag);
-  if (!entry.missing.empty()) {
-    throw InputError(flag, "'" + std::string(name) + "' was asked for but this is " + std::string(entry.missing),
-                     remedy);
-  }
-  return entry;
 }
 
 }  // namespace fedsinkhorn

@@ -38,8 +38,15 @@ struct OptionalEntry {
   std::string_view name;
   std::string_view missing;
 };
-[[nodiscard]] std::span<const OptionalEntry> backends();
 [[nodiscard]] std::span<const OptionalEntry> transports();
+
+/// What computes.
+struct BackendEntry {
+  std::string_view name;
+  std::string_view missing;         ///< as above
+  MakeBlock* make_block = nullptr;  ///< none: one of the others is chosen
+};
+[[nodiscard]] std::span<const BackendEntry> backends();
 
 /// The entry of that name; InputError(flag) listing the alternatives if there is none.
 template <class Entry>
@@ -53,7 +60,12 @@ const Entry& find_entry(std::span<const Entry> entries, std::string_view name, c
 }
 
 /// Likewise, and it must be in this build. remedy: what to use instead.
-const OptionalEntry& find_available(std::span<const OptionalEntry> entries, std::string_view name,
-                                    const std::string& flag, const std::string& remedy);
+template <class Entry>
+const Entry& find_available(std::span<const Entry> entries, std::string_view name, const std::string& flag,
+                            const std::string& remedy) {
+  const Entry& entry = find_entry(entries, name, flag);
+  if (entry.missing.empty()) return entry;
+  throw InputError(flag, "'" + std::string(name) + "' was asked for but this is " + std::string(entry.missing), remedy);
+}
 
 }  // namespace fedsinkhorn

@@ -36,7 +36,7 @@ void print_info() {
   line("topologies", names(topologies()));
   line("methods", names(methods()));
   line("MPI", build_info::kMpi ? "yes" : "not in this build");
-  for (const OptionalEntry& backend : backends()) {
+  for (const BackendEntry& backend : backends()) {
     if (backend.name == "cuda") line("CUDA", backend.missing.empty() ? "yes" : "not in this build");
   }
 }

@@ -95,8 +95,11 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   if (method.relaxes) effective.passes = Passes::two;
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
-    topology = entry.make({problem, effective, clients,
-                           BlockSettings{{effective.kernel, effective.precision, problem.epsilon, threads}, simd}});
+    const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads};
+    const BackendEntry& backend = find_entry(backends(), "cpu", "--backend");
+    topology = entry.make(
+        {problem, effective, clients,
+         BlockSettings{.kernel = kernel, .simd = simd, .make_block = backend.make_block, .targets = problem.targets}});
   });
   Monitor monitor(options, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;

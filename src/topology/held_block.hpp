@@ -1,4 +1,4 @@
-// A block of costs and the kernel on it, as one client holds them.
+// A block as one client holds it, and the time it takes.
 #pragma once
 
 #include <memory>
@@ -6,71 +6,57 @@
 #include <vector>
 
 #include "comm/stopwatch.hpp"
-#include "fedsinkhorn/options.hpp"
-#include "kernel/kernel.hpp"
-#include "kernel/log_sums.hpp"
+#include "kernel/block.hpp"
 
 namespace fedsinkhorn {
-
-/// How kernels are to be held and computed with; the table outlives all of them.
-struct BlockSettings {
-  KernelSpec kernel;
-  const cpu::Simd& simd;
-};
 
 /// Every verb adds its time to `compute`.
 class HeldBlock {
  public:
   HeldBlock(const CostBlock& block, const BlockSettings& settings, Stopwatch& compute)
-      : compute_(compute),
-        cost_(make_cost_source(block, settings.simd)),
-        logs_{*cost_, settings.simd.log, settings.kernel.epsilon, settings.kernel.threads},
-        products_(settings.simd.float64),
-        kernel_(make_kernel(settings.kernel, *cost_, settings.simd)) {}
+      : compute_(compute), block_(settings.make_block(block, settings)) {}
 
-  [[nodiscard]] std::size_t rows() const { return cost_->rows(); }
-  [[nodiscard]] std::size_t columns() const { return cost_->columns(); }
+  [[nodiscard]] std::size_t rows() const { return block_->rows(); }
+  [[nodiscard]] std::size_t columns() const { return block_->columns(); }
+  /// Its verbs take no notice of the time.
+  [[nodiscard]] Block& block() { return *block_; }
 
-  /// Of the kernel from the next absorb on, and of sums in the log domain.
-  void set_epsilon(double epsilon) {
-    logs_.epsilon = epsilon;
-    kernel_->set_epsilon(epsilon);
-  }
+  void set_epsilon(double epsilon) { block_->set_epsilon(epsilon); }
   void absorb(std::span<const double> phi, std::span<const double> psi) {
     const Stopwatch::Scope timed(compute_, entries());
-    kernel_->absorb(phi, psi);
+    block_->absorb(phi, psi);
   }
   void apply(std::size_t targets, const double* v, double* q) {
     const Stopwatch::Scope timed(compute_, entries(targets));
-    kernel_->apply(targets, v, q);
+    block_->apply(targets, v, q);
   }
   void apply_transposed(std::size_t targets, const double* u, double* r) {
     const Stopwatch::Scope timed(compute_, entries(targets));
-    kernel_->apply_transposed(targets, u, r);
+    block_->apply_transposed(targets, u, r);
   }
-  void begin_transposed(std::size_t targets) { kernel_->begin_transposed(targets); }
+  void begin_transposed(std::size_t targets) { block_->begin_transposed(targets); }
   void add_transposed(std::size_t targets, Range rows, const double* u) {
     const auto of_rows = static_cast<double>(targets * rows.size() * columns());
     const Stopwatch::Scope timed(compute_, of_rows);
-    kernel_->add_transposed(targets, rows, u);
+    block_->add_transposed(targets, rows, u);
   }
-  void end_transposed(std::size_t targets, double* r) { kernel_->end_transposed(targets, r); }
+  void end_transposed(std::size_t targets, double* r) { block_->end_transposed(targets, r); }
   void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
     const Stopwatch::Scope timed(compute_, entries(targets));
-    kernel_->fused(targets, a, v, q, u, r);
+    block_->fused(targets, a, v, q, u, r);
   }
   void row_log_sums(std::span<const double> psi, std::span<double> sums) {
     const Stopwatch::Scope timed(compute_, entries());
-    fedsinkhorn::row_log_sums(logs_, psi, sums);
+    block_->row_log_sums(psi, sums);
   }
   void column_log_sums(std::span<const double> phi, std::span<const double> log_weights, std::span<double> sums) {
     const Stopwatch::Scope timed(compute_, entries());
-    fedsinkhorn::column_log_sums(logs_, phi, log_weights, sums);
+    block_->column_log_sums(phi, log_weights, sums);
   }
   [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                 std::size_t targets, const double* u, const double* v) {
     const Stopwatch::Scope timed(compute_, entries(targets));
-    return fedsinkhorn::plan_sums(logs_, products_, phi, psi, targets, u, v);
+    return block_->plan_sums(phi, psi, targets, u, v);
   }
 
  private:
@@ -80,10 +66,7 @@ class HeldBlock {
   }
 
   Stopwatch& compute_;
-  std::unique_ptr<CostSource> cost_;
-  LogContext logs_;
-  const cpu::ProductOps<double, double>& products_;
-  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<Block> block_;
 };
 
 /// u = a / q for every target. Its time goes to `compute`.

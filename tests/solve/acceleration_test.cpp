@@ -7,6 +7,7 @@
 
 #include "comm/alone.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "kernel/cpu_block.hpp"
 #include "registry.hpp"
 #include "solve/absorbed_sinkhorn.hpp"
 #include "support/plans.hpp"
@@ -473,7 +474,7 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   const Collectives clients(traffic, Route::direct);
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const CheckedProblem problem = check_problem(owned.view(), options, {entry.layout(0, 1, options)}, clients, 1);
-  const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto")};
+  const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
   NoisyTopology topology(entry.make({problem, options, clients, block}), noise);
   Monitor monitor(options, traffic);
   const Pacing pacing{find_entry(methods(), options.method, "--method"), 16};

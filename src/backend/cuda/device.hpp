@@ -1,0 +1,26 @@
+// The devices this process sees. No header of CUDA is needed to include this.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fedsinkhorn::cuda {
+
+struct DeviceDescription {
+  int index = 0;
+  std::string name;
+  int major = 0;  ///< compute capability
+  int minor = 0;
+  std::uint64_t memory = 0;       ///< bytes
+  std::uint64_t free_memory = 0;  ///< of them; 0 where it cannot be asked for
+  bool supported = false;         ///< this build has code for it
+};
+
+/// In the order of their numbers. Empty where there are none, for whatever reason. free_memory is that of the moment.
+[[nodiscard]] std::vector<DeviceDescription> devices();
+
+/// Empty if some device is supported; else the reason, one line.
+[[nodiscard]] std::string why_no_device();
+
+}  // namespace fedsinkhorn::cuda

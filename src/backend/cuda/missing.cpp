@@ -1,0 +1,22 @@
+// In builds without CUDA: what the rest asks about devices, answered.
+#include <stdexcept>
+
+#include "backend/cuda/cuda_block.hpp"
+#include "backend/cuda/device.hpp"
+
+namespace fedsinkhorn::cuda {
+
+std::vector<DeviceDescription> devices() { return {}; }
+
+std::string why_no_device() { return "built without CUDA"; }
+
+std::unique_ptr<Block> make_cuda_block(const CostBlock& /*block*/, const BlockSettings& /*settings*/) {
+  throw std::logic_error("a block for CUDA in a build without it");
+}
+
+double cuda_block_bytes(const KernelSpec& /*spec*/, std::size_t /*rows*/, std::size_t /*columns*/,
+                        std::size_t /*targets*/, std::size_t /*dimension*/) {
+  return 0;
+}
+
+}  // namespace fedsinkhorn::cuda

@@ -1,0 +1,44 @@
+// Everything a client does with one block of costs, whatever does the arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/cost_block.hpp"
+#include "kernel/kernel.hpp"
+#include "kernel/log_sums.hpp"
+
+namespace fedsinkhorn {
+
+/// The Gibbs kernel of a block, and sums straight from its costs in float64 (see kernel/log_sums.hpp). All vectors are
+/// host memory.
+class Block : public Kernel {
+ public:
+  [[nodiscard]] virtual std::size_t rows() const = 0;
+  [[nodiscard]] virtual std::size_t columns() const = 0;
+
+  /// Of the kernel from the next absorb on, and of the sums below at once.
+  void set_epsilon(double epsilon) override = 0;
+
+  virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
+  virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
+                               std::span<double> sums) = 0;
+  [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
+                                                        std::size_t targets, const double* u, const double* v) = 0;
+};
+
+struct BlockSettings;
+using MakeBlock = std::unique_ptr<Block>(const CostBlock& block, const BlockSettings& settings);
+
+/// How blocks are to be held and computed with; the table outlives all of them.
+struct BlockSettings {
+  KernelSpec kernel;
+  const cpu::Simd& simd;
+  MakeBlock* make_block;    ///< the backend
+  int device = 0;           ///< the number of the device, where the backend has several
+  std::size_t targets = 1;  ///< at once, at most
+};
+
+}  // namespace fedsinkhorn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/cost_block.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/log_sums.hpp"
+#include "kernel/lone_rounds.hpp"
 
 namespace fedsinkhorn {
 
@@ -27,6 +29,10 @@ class Block : public Kernel {
                                std::span<double> sums) = 0;
   [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                         std::size_t targets, const double* u, const double* v) = 0;
+
+  /// Rounds that this block makes by itself, being all there is of the problem; how many were made. None if it has no
+  /// better way than verb by verb.
+  [[nodiscard]] virtual std::int64_t run_alone(const LoneRounds& /*rounds*/) { return 0; }
 };
 
 struct BlockSettings;

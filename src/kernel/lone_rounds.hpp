@@ -34,7 +34,8 @@ struct LoneRounds {
   double* u = nullptr;               ///< targets x rows, targets x columns: from these, to the last ones accepted
   double* v = nullptr;
   Norm norm = Norm::l1;
-  std::int64_t most = 0;  ///< rounds
+  std::int64_t most = 0;         ///< rounds
+  std::int64_t look_every = 64;  ///< rounds that may be made before observe() is called for them
   /// It is time for the caller to have a look when half of the targets have an error this small (0: never),
   double tolerance = 0;
   /// or when scalings leave the safe range,

@@ -4,57 +4,10 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernel/block_points.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-/// Up to this many coordinates distances are summed from differences, which loses no digits to cancellation. Beyond,
-/// |x|^2 + |y|^2 - 2 x.y on centred points halves the work; where the two are close, and that loses digits, the
-/// distance is summed from differences all the same.
-constexpr std::size_t kDirectDimensions = 16;
-
-/// The chosen points as doubles, row-major. The first one held is number first_held.
-std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_t>& chosen, std::size_t first_held) {
-  return std::visit(
-      [&](const auto& view) {
-        std::vector<double> out(chosen.size() * view.columns);
-        for (std::size_t i = 0; i < chosen.size(); ++i) {
-          const auto* from = view.row(chosen[i] - first_held);
-          for (std::size_t k = 0; k < view.columns; ++k) out[i * view.columns + k] = static_cast<double>(from[k]);
-        }
-        return out;
-      },
-      points);
-}
-
-/// The mean of all points y, whichever of them a block has: costs must not depend on who computes them.
-std::vector<double> mean_of(const AnyMatrix& points) {
-  return std::visit(
-      [](const auto& view) {
-        std::vector<double> mean(view.columns);
-        for (std::size_t i = 0; i < view.rows; ++i) {
-          for (std::size_t k = 0; k < view.columns; ++k) mean[k] += static_cast<double>(view(i, k));
-        }
-        for (double& x : mean) x /= static_cast<double>(view.rows);
-        return mean;
-      },
-      points);
-}
-
-void subtract(std::vector<double>& points, const std::vector<double>& origin) {
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] -= origin[i % origin.size()];
-}
-
-std::vector<double> squared_norms(const std::vector<double>& points, std::size_t dimension) {
-  std::vector<double> norms(points.size() / dimension);
-  for (std::size_t i = 0; i < points.size(); ++i) norms[i / dimension] += points[i] * points[i];
-  return norms;
-}
-
-void scale_to_unit_length(std::vector<double>& points, std::size_t dimension) {
-  const std::vector<double> norms = squared_norms(points, dimension);
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] /= std::sqrt(norms[i / dimension]);
-}
 
 /// Panels of cpu::kPanel points, coordinate by coordinate (see cpu::PairwiseOps); missing points are zero.
 Buffer<double> pack(const std::vector<double>& points, std::size_t dimension) {
@@ -168,33 +121,23 @@ class Cosine final : public PointsCost {
 };
 
 template <bool Root>
-std::unique_ptr<CostSource> make_distance(const PointClouds& clouds, std::vector<double> x, std::vector<double> y,
-                                          const cpu::Simd& simd) {
-  const std::size_t dimension = columns_of(clouds.y);
-  if (dimension <= kDirectDimensions) {
-    return std::make_unique<DirectDistance<Root>>(std::move(x), y, dimension, simd);
+std::unique_ptr<CostSource> make_distance(BlockPoints points, const cpu::Simd& simd) {
+  if (points.are_centred) {
+    return std::make_unique<ProductDistance<Root>>(std::move(points.x), points.y, points.dimension, simd);
   }
-  const std::vector<double> origin = mean_of(clouds.y);
-  subtract(x, origin);
-  subtract(y, origin);
-  return std::make_unique<ProductDistance<Root>>(std::move(x), y, dimension, simd);
+  return std::make_unique<DirectDistance<Root>>(std::move(points.x), points.y, points.dimension, simd);
 }
 
 }  // namespace
 
 std::unique_ptr<CostSource> make_points_cost(const CostBlock& block, const cpu::Simd& simd) {
-  const auto& clouds = std::get<PointClouds>(block.input->cost);
-  const std::size_t dimension = columns_of(clouds.x);
-  std::vector<double> x = gather(clouds.x, block.rows, block.first_held);
-  std::vector<double> y = gather(clouds.y, block.columns, 0);
-  switch (clouds.metric) {
-    case Metric::sqeuclidean: return make_distance<false>(clouds, std::move(x), std::move(y), simd);
-    case Metric::euclidean: return make_distance<true>(clouds, std::move(x), std::move(y), simd);
+  BlockPoints points = block_points(block);
+  switch (points.metric) {
+    case Metric::sqeuclidean: return make_distance<false>(std::move(points), simd);
+    case Metric::euclidean: return make_distance<true>(std::move(points), simd);
     case Metric::cosine: break;
   }
-  scale_to_unit_length(x, dimension);
-  scale_to_unit_length(y, dimension);
-  return std::make_unique<Cosine>(std::move(x), y, dimension, simd);
+  return std::make_unique<Cosine>(std::move(points.x), points.y, points.dimension, simd);
 }
 
 }  // namespace fedsinkhorn

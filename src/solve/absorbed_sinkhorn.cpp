@@ -86,10 +86,11 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   mixtures_.assign(targets, {});
   if (!is_accelerated()) return;
   accelerations_.clear();
-  const double reach = std::min(kLongestReach, std::log(safe_scaling_) / 2);
   for (std::size_t k = 0; k < targets; ++k)
-    accelerations_.push_back(pacing_.method.make(pacing_.memory, reach, problem_.mass));
+    accelerations_.push_back(pacing_.method.make(pacing_.memory, longest_step(), problem_.mass));
 }
+
+double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, std::log(safe_scaling_) / 2); }
 
 void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   ++solved_alone_;
@@ -251,10 +252,46 @@ bool AbsorbedSinkhorn::run_ahead() {
     }
     return monitor_.interrupted() || claims_.wants_round(iteration, error, options.tolerance);
   };
+  stretch.lone = lone_rounds();
+  std::int64_t seen_alone = 0;
+  stretch.lone.observe = [&](const SeenRound& seen) {
+    seen_ahead_ = seen;
+    const std::int64_t iteration = iteration_ + ++seen_alone;
+    if (monitor_.is_check(std::exchange(checked_, iteration), iteration)) {
+      record(iteration, {seen.error_a, seen.error_b});
+    }
+    const bool is_level_done =
+        annealing_.is_last() ? annealing_.watch(iteration, seen.gain) : annealing_.is_done(iteration, seen.gain);
+    return is_level_done || monitor_.interrupted();
+  };
+  stretch.lone.b = masses_b;
   const Ahead ahead = topology_.run_ahead(stretch);
   iteration_ += ahead.most;
   made_here_ += ahead.own;
-  return ahead.most > 0;
+  rejected_before_ += std::exchange(seen_ahead_, {}).rejected;
+  if (ahead.most == 0) return false;
+  // What was remembered is of rounds before these.
+  x_ = v_;
+  for (const auto& acceleration : accelerations_) acceleration->restart();
+  return true;
+}
+
+// Whole rounds, but for the one that the caller makes to see where it is.
+LoneRounds AbsorbedSinkhorn::lone_rounds() {
+  const Options& options = monitor_.options();
+  LoneRounds rounds;
+  rounds.targets = active();
+  rounds.a = problem_.a;
+  rounds.u = u_.data();
+  rounds.v = v_.data();
+  rounds.norm = options.norm;
+  rounds.most = options.local_steps > 1 ? 0 : options.max_iterations - 1 - iteration_;
+  rounds.look_every = annealing_.patience();
+  rounds.tolerance = annealing_.is_last() ? options.tolerance : 0;
+  rounds.safe_scaling = safe_scaling_;
+  if (!annealing_.is_last()) rounds.goal_gain = annealing_.goal();
+  if (is_accelerated()) rounds.acceleration = {pacing_.memory, longest_step(), problem_.mass};
+  return rounds;
 }
 
 Note AbsorbedSinkhorn::judge(std::size_t slot, bool with_errors) const {
@@ -312,7 +349,7 @@ void AbsorbedSinkhorn::record(std::int64_t iteration, MarginalErrors errors) {
 }
 
 Pace AbsorbedSinkhorn::pace() const {
-  Pace pace{epsilon_, !annealing_.is_last(), rejected_before_, 0, 1};
+  Pace pace{epsilon_, !annealing_.is_last(), rejected_before_ + seen_ahead_.rejected, seen_ahead_.history, 1};
   for (const auto& acceleration : accelerations_) {
     pace.rejected += acceleration->rejected();
     pace.history = std::max(pace.history, acceleration->history());

@@ -80,6 +80,8 @@ class AbsorbedSinkhorn {
   void take(std::vector<double> phi, std::vector<double> psi, const Deviations& rows, const Deviations& columns);
   void adopt(Deviations& rows, Deviations& columns);
   [[nodiscard]] bool run_ahead();
+  [[nodiscard]] LoneRounds lone_rounds();
+  [[nodiscard]] double longest_step() const;
   [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
   void set_unusable_apart(std::vector<Note>& notes);
   void decide(std::span<const Note> notes);
@@ -148,6 +150,7 @@ class AbsorbedSinkhorn {
   std::vector<Mixture> mixtures_;                             // decided on after a round, one a slot
   std::int64_t rejected_before_ = 0;                          // of targets that are finished
   std::int64_t levels_ = 0;
+  SeenRound seen_ahead_;     // the last one of those being made ahead
   double start_spread_ = 0;  // of a g that was given: greatest less least
 
   bool check_is_due_ = false;  // the last one was of a round that did not count

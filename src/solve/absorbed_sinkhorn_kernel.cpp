@@ -231,7 +231,8 @@ void AbsorbedSinkhorn::anneal() {
   double gain = 0;
   for (const auto& acceleration : accelerations_) gain = std::max(gain, acceleration->gain());
   if (annealing_.is_last()) {
-    if (!annealing_.begins(iteration_, gain)) return;
+    annealing_.watch(iteration_, gain);
+    if (!annealing_.begins(iteration_)) return;
   } else {
     if (!annealing_.is_done(iteration_, gain)) return;
     annealing_.descend(iteration_);

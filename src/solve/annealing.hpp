@@ -24,24 +24,32 @@ class Annealing {
   [[nodiscard]] double epsilon() const { return epsilon_; }
   [[nodiscard]] bool is_last() const { return epsilon_ == last_; }
 
-  /// To be asked after every round at the last level. gain: KL(b || columns), of the worst target. If the error has not
-  /// halved for a while and is still large, levels begin, and epsilon is that of the first.
-  [[nodiscard]] bool begins(std::int64_t iteration, double gain) {
+  /// To be told after every round at the last level. gain: KL(b || columns), of the worst target. Returns whether it is
+  /// slow: the error has not halved for a while and is still large.
+  bool watch(std::int64_t iteration, double gain) {
     if (!is_trying_) return false;
     best_ = std::min(best_, gain);
-    if (iteration < look_again_) return false;
-    const bool is_slow = best_ > kGoodEnough * mass_ && best_ > kHalved * best_before_;
+    if (iteration < look_again_) return is_slow_;
+    is_slow_ = best_ > goal() && best_ > kHalved * best_before_ && iteration < budget_;
     best_before_ = best_;
     best_ = std::numeric_limits<double>::infinity();
     look_again_ = iteration + kPatience;
-    if (!is_slow || iteration >= budget_) return false;
+    return is_slow_;
+  }
+  /// Whether levels begin, since it was slow; epsilon is then that of the first.
+  [[nodiscard]] bool begins(std::int64_t iteration) {
+    if (!is_trying_ || !is_slow_) return false;
     resume(first_, iteration);
     return true;
   }
+  /// Rounds after which it wants to be told.
+  [[nodiscard]] std::int64_t patience() const { return is_trying_ ? kPatience : kNoHurry; }
+  /// The gain at which a level has served its purpose.
+  [[nodiscard]] double goal() const { return kGoodEnough * mass_; }
 
   /// To be asked after every round at another level, and after the one that opens it.
   [[nodiscard]] bool is_done(std::int64_t iteration, double gain) const {
-    return gain <= kGoodEnough * mass_ || iteration >= budget_;
+    return gain <= goal() || iteration >= budget_;
   }
   /// On to the next level, the iteration being the last at this one. Levels that take hardly any rounds are followed by
   /// twice as large a jump each.
@@ -58,7 +66,7 @@ class Annealing {
     epsilon_ = epsilon;
     entered_ = iteration;
     jump_ = 1;
-    is_trying_ = false;
+    is_trying_ = is_slow_ = false;
   }
   /// With another target, which has come to that level by itself.
   void begin_again(double epsilon, std::int64_t iteration) {
@@ -77,6 +85,7 @@ class Annealing {
   static constexpr double kGoodEnough = 2e-6;
   /// Rounds in which the error is to halve, and KL with its square.
   static constexpr std::int64_t kPatience = 8;
+  static constexpr std::int64_t kNoHurry = 64;
   static constexpr double kHalved = 0.25;
   static constexpr std::int64_t kEasy = 3;
 
@@ -87,6 +96,7 @@ class Annealing {
   std::int64_t budget_ = 0;
 
   bool is_trying_ = false;  // to do without levels
+  bool is_slow_ = false;
   std::int64_t look_again_ = kPatience;
   double best_ = std::numeric_limits<double>::infinity();  // gain since the last look
   double best_before_ = std::numeric_limits<double>::infinity();

@@ -134,6 +134,17 @@ void BlockTopology::local_step(std::size_t targets, Masses b, double* u, double*
   }
 }
 
+// A block that is all there is may have a way of its own.
+Ahead BlockTopology::run_ahead(const Stretch& stretch) {
+  if (!fused_ || everyone_.size() > 1 || stretch.lone.most <= 0) return Topology::run_ahead(stretch);
+  const std::int64_t made = block_.run_alone(stretch.lone);
+  if (made > 0) {
+    v_.assign(stretch.v, stretch.v + stretch.targets * block_.columns());
+    images_.forget();
+  }
+  return {made, made};
+}
+
 void BlockTopology::remove(std::size_t slot) {
   const auto drop = [slot](std::vector<double>& values, std::size_t size) {
     if (values.empty()) return;

@@ -45,6 +45,10 @@ class HeldBlock {
     const Stopwatch::Scope timed(compute_, entries(targets));
     block_->fused(targets, a, v, q, u, r);
   }
+  [[nodiscard]] std::int64_t run_alone(const LoneRounds& rounds) {
+    const Stopwatch::Scope timed(compute_);
+    return block_->run_alone(rounds);
+  }
   void row_log_sums(std::span<const double> psi, std::span<double> sums) {
     const Stopwatch::Scope timed(compute_, entries());
     block_->row_log_sums(psi, sums);

@@ -11,6 +11,7 @@
 
 #include "comm/collectives.hpp"
 #include "kernel/log_sums.hpp"
+#include "kernel/lone_rounds.hpp"
 #include "topology/mixture.hpp"
 #include "topology/note.hpp"
 
@@ -33,6 +34,8 @@ struct Stretch {
   double safe_scaling = 1e100;   ///< beyond that a round is needed
   /// Called after each iteration with what this client takes for the errors of all; returns whether it wants a round.
   std::function<bool(std::int64_t iteration, double error_a, double error_b)> observe;
+  /// For a client that is alone and may make whole rounds by itself; LoneRounds::most is 0 if it may not.
+  LoneRounds lone;
 };
 
 /// How many that were: at the client that made most, and here.

@@ -39,7 +39,7 @@ using namespace anderson;  // the rules
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
-constexpr int kChunk = 1024;       // entries of a vector that one block looks at
+constexpr int kChunk = 1024;  // entries of a vector that one block looks at
 constexpr int kPairChunk = 4096;
 constexpr int kDecideThreads = 128;
 
@@ -554,9 +554,8 @@ void AndersonOnDevice::step(const AndersonVectors& vectors, Norm norm, cudaStrea
   multiply_differences<<<dim3(static_cast<unsigned>(memory_), static_cast<unsigned>(pair_chunks), targets), kThreads, 0,
                          stream>>>(vectors.b, columns_, states_.data(), ring, images_.data(), residuals_.data(),
                                    pair_parts_.data());
-  decide<<<targets, kDecideThreads, scratch_bytes(memory_), stream>>>(norm, memory_, ring, chunks, parts_.data(),
-                                                                      pair_chunks, pair_parts_.data(), states_.data(),
-                                                                      rounds_.data());
+  decide<<<targets, kDecideThreads, scratch_bytes(memory_), stream>>>(
+      norm, memory_, ring, chunks, parts_.data(), pair_chunks, pair_parts_.data(), states_.data(), rounds_.data());
   const auto blocks = static_cast<unsigned>((longest + kThreads - 1) / kThreads);
   move_on<<<dim3(blocks, targets), kThreads, 0, stream>>>(vectors, rows_, columns_, states_.data(), ring,
                                                           images_.data());

@@ -23,7 +23,9 @@ struct TileShape {
 };
 
 __device__ inline double tile_infinity() { return __longlong_as_double(0x7ff0000000000000LL); }
-__device__ inline std::size_t tile_row(std::size_t first, int a) { return first + threadIdx.x / kTileSide + kTileSide * a; }
+__device__ inline std::size_t tile_row(std::size_t first, int a) {
+  return first + threadIdx.x / kTileSide + kTileSide * a;
+}
 __device__ inline std::size_t tile_column(std::size_t first, int b) {
   return first + threadIdx.x % kTileSide + kTileSide * b;
 }

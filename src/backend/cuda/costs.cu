@@ -189,8 +189,9 @@ unsigned blocks_for(std::size_t size) { return static_cast<unsigned>((size + kTi
 
 template <class F>
 void with_costs(const DeviceMatrix& matrix, const F& use) {
-  std::visit([&](const auto& buffer) { use(MatrixCosts<std::remove_pointer_t<decltype(buffer.data())>>{buffer.data()}); },
-             matrix.data);
+  std::visit(
+      [&](const auto& buffer) { use(MatrixCosts<std::remove_pointer_t<decltype(buffer.data())>>{buffer.data()}); },
+      matrix.data);
 }
 
 template <class F>
@@ -245,8 +246,7 @@ void DeviceCosts::row_log_sums(const double* psi, double epsilon, double* scratc
   with_costs(source_, [&](const auto& costs) {
     if (chunks == 0) return;
     const dim3 grid(tiles_of(rows_), static_cast<unsigned>(chunks));
-    log_sum_parts<true>
-        <<<grid, kTileThreads, 0, stream>>>(costs, {rows_, columns_}, psi, nullptr, 1 / epsilon, parts);
+    log_sum_parts<true><<<grid, kTileThreads, 0, stream>>>(costs, {rows_, columns_}, psi, nullptr, 1 / epsilon, parts);
   });
   join_log_sums<<<blocks_for(rows_), kTileThreads, 0, stream>>>(parts, chunks, rows_, sums);
   check(cudaGetLastError(), "summing rows in logs");

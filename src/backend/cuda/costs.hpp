@@ -20,8 +20,8 @@ struct DevicePoints {
   Metric metric = Metric::sqeuclidean;
 };
 
-/// Immutable. All verbs queue their work on the stream; all pointers are device memory. Sums are formed in an order that
-/// depends on the number of summands alone.
+/// Immutable. All verbs queue their work on the stream; all pointers are device memory. Sums are formed in an order
+/// that depends on the number of summands alone.
 class DeviceCosts {
  public:
   DeviceCosts(std::size_t rows, std::size_t columns, DeviceMatrix matrix)

@@ -1,17 +1,244 @@
-// Placeholder until the blocks on the device are there: nothing is computed here yet.
 #include "backend/cuda/cuda_block.hpp"
 
-#include <stdexcept>
+#include <algorithm>
+#include <limits>
+
+#include "backend/cuda/dense_operator.hpp"
+#include "backend/cuda/device_loop.hpp"
+#include "backend/cuda/online.hpp"
+#include "backend/cuda/upload.hpp"
+#include "kernel/block_points.hpp"
 
 namespace fedsinkhorn::cuda {
+namespace {
 
-std::unique_ptr<Block> make_cuda_block(const CostBlock& /*block*/, const BlockSettings& /*settings*/) {
-  throw std::logic_error("the CUDA backend is not there yet");
+Storage storage_of(Precision precision) {
+  switch (precision) {
+    case Precision::float32: return Storage::float32;
+    case Precision::mixed: return Storage::mixed;
+    case Precision::bfloat16: return Storage::bfloat16;
+    case Precision::tf32:
+    case Precision::float64:
+    case Precision::digits50: break;
+  }
+  return Storage::float64;
 }
 
-double cuda_block_bytes(const KernelSpec& /*spec*/, std::size_t /*rows*/, std::size_t /*columns*/,
-                        std::size_t /*targets*/, std::size_t /*dimension*/) {
-  return 0;
+OnlineAccuracy accuracy_of(Precision precision) {
+  switch (precision) {
+    case Precision::float32: return OnlineAccuracy::float32;
+    case Precision::tf32: return OnlineAccuracy::tf32;
+    case Precision::mixed:
+    case Precision::bfloat16:
+    case Precision::float64:
+    case Precision::digits50: break;
+  }
+  return OnlineAccuracy::float64;
+}
+
+std::unique_ptr<Operator> make_operator(const CostBlock& block, const DeviceCosts& costs, const KernelSpec& spec,
+                                        std::size_t targets) {
+  if (spec.kind == KernelKind::dense) return make_dense_operator(costs, storage_of(spec.precision), targets);
+  BlockPoints points = block_points(block, Centring::always);
+  return make_online({std::move(points.x), std::move(points.y), points.dimension, points.metric},
+                     accuracy_of(spec.precision));
+}
+
+/// Makes the device current, in the thread that is about to use it.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) { check(cudaSetDevice(device), "choosing a device"); }
+};
+
+/// Host memory on the outside, one device on the inside; every verb waits for its result.
+class CudaBlock final : public Block {
+ public:
+  CudaBlock(const CostBlock& block, const BlockSettings& settings)
+      : device_(settings.device),
+        chosen_(settings.device),
+        targets_(settings.targets),
+        epsilon_(settings.kernel.epsilon),
+        costs_(upload_costs(block, settings.simd, settings.kernel.threads, stream_)),
+        kernel_(make_operator(block, costs_, settings.kernel, settings.targets)),
+        loop_(*kernel_, stream_),
+        phi_(rows()),
+        psi_(columns()),
+        on_rows_(targets_ * rows()),
+        on_columns_(targets_ * columns()),
+        more_on_rows_(std::max(targets_, DeviceCosts::kPlanTargets) * rows()),
+        a_(rows()),
+        scratch_(costs_.scratch_size()),
+        staging_(std::max(targets_, DeviceCosts::kPlanTargets) * std::max(rows(), columns())) {}
+  ~CudaBlock() override { cudaSetDevice(device_); }
+
+  [[nodiscard]] std::size_t rows() const override { return costs_.rows(); }
+  [[nodiscard]] std::size_t columns() const override { return costs_.columns(); }
+
+  void set_epsilon(double epsilon) override { epsilon_ = epsilon; }
+
+  void absorb(std::span<const double> phi, std::span<const double> psi) override {
+    const OnDevice current(device_);
+    upload(phi.data(), rows(), phi_);
+    upload(psi.data(), columns(), psi_);
+    kernel_->absorb(phi_.data(), psi_.data(), epsilon_, stream_.get());
+    stream_.wait();
+  }
+
+  void apply(std::size_t targets, const double* v, double* q) override {
+    const OnDevice current(device_);
+    if (columns() == 0) return fill(targets * rows(), q);
+    upload(v, targets * columns(), on_columns_);
+    kernel_->apply(targets, on_columns_.data(), on_rows_.data(), stream_.get());
+    download(on_rows_, targets * rows(), q);
+  }
+
+  void apply_transposed(std::size_t targets, const double* u, double* r) override {
+    const OnDevice current(device_);
+    if (rows() == 0) return fill(targets * columns(), r);
+    upload(u, targets * rows(), on_rows_);
+    kernel_->apply_transposed(targets, on_rows_.data(), on_columns_.data(), stream_.get());
+    download(on_columns_, targets * columns(), r);
+  }
+
+  // Pieces are put together first: the bits are then those of the whole.
+  void begin_transposed(std::size_t targets) override { pieces_.resize(targets * rows()); }
+  void add_transposed(std::size_t targets, Range some, const double* u) override {
+    for (std::size_t k = 0; k < targets; ++k) {
+      std::copy_n(u + k * some.size(), some.size(), pieces_.data() + k * rows() + some.first);
+    }
+  }
+  void end_transposed(std::size_t targets, double* r) override { apply_transposed(targets, pieces_.data(), r); }
+
+  void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
+    const OnDevice current(device_);
+    if (rows() == 0) return fill(targets * columns(), r);
+    upload(a, rows(), a_);
+    upload(v, targets * columns(), on_columns_);
+    more_on_columns_.reserve(targets * columns());
+    kernel_->fused(targets, a_.data(), on_columns_.data(), on_rows_.data(), more_on_rows_.data(),
+                   more_on_columns_.data(), stream_.get());
+    download(on_rows_, targets * rows(), q);
+    download(more_on_rows_, targets * rows(), u);
+    download(more_on_columns_, targets * columns(), r);
+  }
+
+  std::int64_t run_alone(const LoneRounds& rounds) override {
+    const OnDevice current(device_);
+    if (rows() == 0 || columns() == 0) return 0;
+    return loop_.run(rounds);
+  }
+
+  void row_log_sums(std::span<const double> psi, std::span<double> sums) override {
+    const OnDevice current(device_);
+    upload(psi.data(), columns(), on_columns_);
+    costs_.row_log_sums(on_columns_.data(), epsilon_, scratch_.data(), on_rows_.data(), stream_.get());
+    download(on_rows_, rows(), sums.data());
+  }
+
+  void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
+                       std::span<double> sums) override {
+    const OnDevice current(device_);
+    upload(phi.data(), rows(), on_rows_);
+    upload(log_weights.data(), rows(), more_on_rows_);
+    costs_.column_log_sums(on_rows_.data(), more_on_rows_.data(), epsilon_, scratch_.data(), on_columns_.data(),
+                           stream_.get());
+    download(on_columns_, columns(), sums.data());
+  }
+
+  [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
+                                                std::size_t targets, const double* u, const double* v) override {
+    const OnDevice current(device_);
+    // The absorbed potentials stay: these are others.
+    DeviceBuffer<double> plan_phi(rows());
+    DeviceBuffer<double> plan_psi(columns());
+    DeviceBuffer<double> weights(DeviceCosts::kPlanTargets * std::max(rows(), columns()));
+    DeviceBuffer<double> sums(DeviceCosts::kPlanTargets * std::max(rows(), columns()));
+    upload(phi.data(), rows(), plan_phi);
+    upload(psi.data(), columns(), plan_psi);
+    std::vector<PlanSums> result(targets);
+    for (std::size_t first = 0; first < targets; first += DeviceCosts::kPlanTargets) {
+      const std::size_t count = std::min(DeviceCosts::kPlanTargets, targets - first);
+      std::vector<double> by_rows(count * rows());
+      std::vector<double> logs(count * rows());
+      std::vector<double> by_columns(count * columns());
+      upload(v + first * columns(), count * columns(), weights);
+      costs_.plan_row_sums(plan_phi.data(), plan_psi.data(), epsilon_, count, weights.data(), scratch_.data(),
+                           sums.data(), more_on_rows_.data(), stream_.get());
+      download(sums, count * rows(), by_rows.data());
+      download(more_on_rows_, count * rows(), logs.data());
+      upload(u + first * rows(), count * rows(), weights);
+      costs_.plan_column_sums(plan_phi.data(), plan_psi.data(), epsilon_, count, weights.data(), scratch_.data(),
+                              sums.data(), stream_.get());
+      download(sums, count * columns(), by_columns.data());
+      for (std::size_t k = 0; k < count; ++k) {
+        PlanSums& plan = result[first + k];
+        plan.rows.resize(rows());
+        plan.columns.resize(columns());
+        for (std::size_t i = 0; i < rows(); ++i) {
+          const double ui = u[(first + k) * rows() + i];
+          plan.rows[i] = ui * by_rows[k * rows() + i];
+          plan.logarithm += ui * logs[k * rows() + i];
+        }
+        for (std::size_t j = 0; j < columns(); ++j) {
+          plan.columns[j] = v[(first + k) * columns() + j] * by_columns[k * columns() + j];
+        }
+      }
+    }
+    return result;
+  }
+
+ private:
+  void upload(const double* from, std::size_t count, DeviceBuffer<double>& to) {
+    if (count == 0) return;
+    stream_.wait();  // the staging memory is free again
+    std::copy_n(from, count, staging_.data());
+    check(cudaMemcpyAsync(to.data(), staging_.data(), count * sizeof(double), cudaMemcpyHostToDevice, stream_.get()),
+          "copying to the device");
+  }
+  void download(const DeviceBuffer<double>& from, std::size_t count, double* to) {
+    if (count == 0) return;
+    check(cudaMemcpyAsync(staging_.data(), from.data(), count * sizeof(double), cudaMemcpyDeviceToHost, stream_.get()),
+          "copying from the device");
+    stream_.wait();
+    std::copy_n(staging_.data(), count, to);
+  }
+  static void fill(std::size_t count, double* with_zeros) { std::fill_n(with_zeros, count, 0.0); }
+
+  int device_;
+  OnDevice chosen_;
+  std::size_t targets_;
+  double epsilon_;
+  Stream stream_;
+  DeviceCosts costs_;
+  std::unique_ptr<Operator> kernel_;
+  DeviceLoop loop_;
+  DeviceBuffer<double> phi_, psi_;
+  DeviceBuffer<double> on_rows_, on_columns_;  // targets x rows, targets x columns
+  DeviceBuffer<double> more_on_rows_, more_on_columns_;
+  DeviceBuffer<double> a_;
+  DeviceBuffer<double> scratch_;
+  PinnedBuffer<double> staging_;
+  std::vector<double> pieces_;
+};
+
+}  // namespace
+
+std::unique_ptr<Block> make_cuda_block(const CostBlock& block, const BlockSettings& settings) {
+  return std::make_unique<CudaBlock>(block, settings);
+}
+
+double cuda_block_bytes(const KernelSpec& spec, std::size_t rows, std::size_t columns, std::size_t targets,
+                        std::size_t dimension) {
+  constexpr std::size_t differences = 24;  // that Anderson acceleration keeps
+  const auto lines = static_cast<double>(rows) + static_cast<double>(columns);
+  const double kernel = spec.kind == KernelKind::dense
+                            ? dense_operator_bytes(storage_of(spec.precision), rows, columns, targets)
+                            : online_bytes(rows, columns, dimension, targets, accuracy_of(spec.precision));
+  const double vectors =
+      sizeof(double) * (4 * static_cast<double>(std::max(targets, DeviceCosts::kPlanTargets)) + 4) * lines;
+  const double scratch = sizeof(double) * static_cast<double>(DeviceCosts::scratch_size(rows, columns));
+  return uploaded_bytes(rows, columns, dimension) + kernel + vectors + scratch +
+         DeviceLoop::bytes(targets, rows, columns, differences);
 }
 
 }  // namespace fedsinkhorn::cuda

@@ -6,7 +6,7 @@
 namespace fedsinkhorn::cuda {
 namespace {
 
-/// Rounds from one look of the host to the next.
+/// Rounds from one look of the host to the next, at most.
 constexpr int kBatch = 64;
 constexpr int kThreads = 128;
 
@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(kThreads)
   if (handle != 0) cudaGraphSetConditional(handle, goes_on ? 1 : 0);
 }
 
-void copy_on_device(const DeviceBuffer<double>& from, DeviceBuffer<double>& to, std::size_t count, cudaStream_t stream) {
+void copy_on_device(const DeviceBuffer<double>& from, DeviceBuffer<double>& to, std::size_t count,
+                    cudaStream_t stream) {
   check(cudaMemcpyAsync(to.data(), from.data(), count * sizeof(double), cudaMemcpyDeviceToDevice, stream),
         "copying on the device");
 }
@@ -97,8 +98,8 @@ void download(const T* from, std::size_t count, T* to, cudaStream_t stream) {
 
 double DeviceLoop::bytes(std::size_t targets, std::size_t rows, std::size_t columns, std::size_t memory) {
   const auto count = static_cast<double>(targets);
-  const double vectors = sizeof(double) * (static_cast<double>(rows) * (3 * count + 1) +
-                                           static_cast<double>(columns) * (5 * count));
+  const double vectors =
+      sizeof(double) * (static_cast<double>(rows) * (3 * count + 1) + static_cast<double>(columns) * (5 * count));
   const double status = kBatch * (count * sizeof(RoundStatus) + sizeof(SeenRound));
   return vectors + status + (memory > 0 ? AndersonOnDevice::bytes(targets, rows, columns, memory) : 0);
 }
@@ -193,7 +194,7 @@ void DeviceLoop::queue_round(cudaGraphConditionalHandle handle) {
     kernel_.rounds(plain_rounds(1), stream);
   }
   end_round<<<1, kThreads, 0, stream>>>(handle, static_cast<int>(targets_), status_.data(),
-                                 anderson_ ? anderson_->rounds() : nullptr, control_.data(), seen_.data());
+                                        anderson_ ? anderson_->rounds() : nullptr, control_.data(), seen_.data());
   check(cudaGetLastError(), "ending a round");
 }
 
@@ -245,8 +246,7 @@ LoopControl DeviceLoop::make_batch(const LoopControl& control) {
   const std::size_t m = targets_ * kernel_.columns();
   copy_on_device(u_, u_before_, n, stream_.get());
   copy_on_device(v_, v_before_, m, stream_.get());
-  LoopControl after =
-      kernel_.makes_many_rounds(targets_) ? make_batch_at_once(control) : make_batch_by_graph(control);
+  LoopControl after = kernel_.makes_many_rounds(targets_) ? make_batch_at_once(control) : make_batch_by_graph(control);
   if (after.unusable) {  // back to where numbers were numbers
     copy_on_device(u_before_, u_, n, stream_.get());
     copy_on_device(v_before_, v_, m, stream_.get());
@@ -265,7 +265,7 @@ std::int64_t DeviceLoop::run(const LoneRounds& rounds) {
   std::int64_t made = 0;
   bool goes_on = true;
   while (goes_on && made < rounds.most) {
-    control.limit = static_cast<int>(std::min<std::int64_t>(kBatch, rounds.most - made));
+    control.limit = static_cast<int>(std::min({std::int64_t{kBatch}, rounds.look_every, rounds.most - made}));
     const LoopControl after = make_batch(control);
     goes_on = !after.wants_host;
     // A round that gave no numbers is for the caller to make in another way.

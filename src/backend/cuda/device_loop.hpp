@@ -13,13 +13,13 @@ namespace fedsinkhorn::cuda {
 
 /// What the device goes by after every round, and tells the host.
 struct LoopControl {
-  int limit = 0;               ///< rounds at most
-  double tolerance = 0;        ///< of errors as RoundStatus has them; 0: none is small enough
+  int limit = 0;         ///< rounds at most
+  double tolerance = 0;  ///< of errors as RoundStatus has them; 0: none is small enough
   double safe_scaling = 1e100;
   double goal_gain = -1;
-  int made = 0;                ///< rounds so far
+  int made = 0;  ///< rounds so far
   bool wants_host = false;
-  bool unusable = false;       ///< a plain round gave zero, infinity or NaN
+  bool unusable = false;  ///< a plain round gave zero, infinity or NaN
 };
 
 class DeviceLoop {

@@ -1,0 +1,76 @@
+#include "backend/cuda/upload.hpp"
+
+#include <algorithm>
+
+#include "core/parallel.hpp"
+#include "kernel/block_points.hpp"
+#include "kernel/cost_source.hpp"
+
+namespace fedsinkhorn::cuda {
+namespace {
+
+constexpr std::size_t kBytesAtOnce = std::size_t{64} << 20;
+
+template <class T>
+DeviceBuffer<T> upload(const std::vector<T>& values) {
+  DeviceBuffer<T> buffer(values.size());
+  if (!values.empty()) {
+    check(cudaMemcpy(buffer.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+          "copying to the device");
+  }
+  return buffer;
+}
+
+/// Some rows at a time through pinned memory, the next ones being read while the last ones travel.
+template <class T>
+DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream& stream) {
+  const std::size_t n = cost.rows();
+  const std::size_t m = cost.columns();
+  DeviceBuffer<T> matrix(n * m);
+  if (n == 0 || m == 0) return matrix;
+  const std::size_t stride = (m + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel;
+  const std::size_t rows_at_once = std::clamp<std::size_t>(kBytesAtOnce / (m * sizeof(T)), 1, n);
+  PinnedBuffer<T> halves[2] = {PinnedBuffer<T>(rows_at_once * m), PinnedBuffer<T>(rows_at_once * m)};
+  std::size_t half = 0;
+  for (std::size_t first = 0; first < n; first += rows_at_once, half = 1 - half) {
+    const std::size_t count = std::min(rows_at_once, n - first);
+    T* to = halves[half].data();
+    parallel_chunks(threads, count, [&](std::size_t k, std::size_t) {
+      std::vector<double> row(stride);
+      cost.fill(first + k, 1, 0, m, row.data(), stride);
+      for (std::size_t j = 0; j < m; ++j) to[k * m + j] = static_cast<T>(row[j]);
+    });
+    cost.rows_done(first, count);
+    stream.wait();  // the other half has arrived
+    check(cudaMemcpyAsync(matrix.data() + first * m, to, count * m * sizeof(T), cudaMemcpyHostToDevice, stream.get()),
+          "copying costs to the device");
+  }
+  stream.wait();
+  return matrix;
+}
+
+bool is_float32(const CostMatrix& cost) { return std::holds_alternative<MatrixView<float>>(cost.matrix); }
+
+}  // namespace
+
+DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int threads, const Stream& stream) {
+  const std::size_t n = block.rows.size();
+  const std::size_t m = block.columns.size();
+  if (std::holds_alternative<PointClouds>(block.input->cost)) {
+    const BlockPoints points = block_points(block);
+    return {n, m, DevicePoints{upload(points.x), upload(points.y), static_cast<int>(points.dimension), points.metric}};
+  }
+  const std::unique_ptr<CostSource> cost = make_cost_source(block, simd);
+  if (is_float32(std::get<CostMatrix>(block.input->cost))) {
+    return {n, m, DeviceMatrix{upload_matrix<float>(*cost, threads, stream)}};
+  }
+  return {n, m, DeviceMatrix{upload_matrix<double>(*cost, threads, stream)}};
+}
+
+double uploaded_bytes(std::size_t rows, std::size_t columns, std::size_t dimension) {
+  const auto n = static_cast<double>(rows);
+  const auto m = static_cast<double>(columns);
+  return sizeof(double) * (dimension > 0 ? (n + m) * static_cast<double>(dimension) : n * m);
+}
+
+}  // namespace fedsinkhorn::cuda

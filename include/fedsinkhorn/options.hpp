@@ -15,7 +15,14 @@ namespace fedsinkhorn {
 
 /// float64: everything. mixed: the kernel is stored in float32, all else is float64. float32: kernel, scalings and
 /// products in float32, long sums in float64. digits50: 50 decimal digits, for small problems.
-enum class Precision { float64, float32, mixed, digits50 };
+/// On devices alone: bfloat16: a kernel stored as bfloat16, products in float32. tf32: a kernel computed from points
+/// whose coordinates are multiplied with ten bits, the rest as float32.
+enum class Precision { float64, float32, mixed, digits50, bfloat16, tf32 };
+
+/// Whether the kernel has less than float64.
+[[nodiscard]] constexpr bool is_reduced(Precision precision) {
+  return precision != Precision::float64 && precision != Precision::digits50;
+}
 
 /// dense: exp((phi + psi - C) / epsilon) is stored. online: it is computed anew whenever it is needed.
 enum class KernelKind { dense, online };
@@ -65,7 +72,8 @@ struct Options {
   std::string method = "auto";
   std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, all-to-all for several
-  std::string backend = "auto";
+  std::string backend = "auto";   ///< cpu, cuda; auto: cuda for large problems where there is a device
+  std::vector<int> devices;       ///< numbers of the devices cuda may use, clients in turn; empty: all there are
   Passes passes = Passes::fused;
   KernelKind kernel = KernelKind::dense;
   Precision precision = Precision::float64;

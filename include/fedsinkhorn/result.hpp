@@ -88,6 +88,7 @@ struct ClientReport {
   std::uint64_t exchanges = 0;          ///< times it waited for slices of others during the rounds
   std::uint64_t kernel_bytes = 0;       ///< of the blocks of K it holds
   std::uint64_t peak_memory_bytes = 0;  ///< largest resident set of its process; clients of one process share it
+  int device = -1;                      ///< number of the device it computed with; -1: none
 };
 
 /// The potentials define the plan: P_ij = exp((f_i + g_j - C_ij) / epsilon). They are in cost units; the paper's
@@ -138,7 +139,8 @@ struct Result {
   std::size_t targets_solved_alone = 0;  ///< targets too far from the others to share their kernel
   std::uint64_t kernel_bytes = 0;
   std::string simd;
-  std::string backend;
+  std::string backend;  ///< cpu or cuda
+  std::string device;   ///< cuda: its name, that of this client
   std::string topology;
   std::string method;  ///< auto is what it came to
   std::string transport;

@@ -45,7 +45,8 @@ class MpiSession {
 /// longer answers, ClientFailed when one gave up; the session is of no use after that.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options, MpiSession& session);
 
-/// Bytes solve() would hold at its peak for this problem, inputs not counted.
+/// Bytes solve() would hold at its peak for this problem, inputs not counted. Backend cuda: on the host; the kernel is
+/// not there.
 [[nodiscard]] std::uint64_t predicted_bytes(const Problem& problem, const Options& options = {});
 
 /// The plan of a result, row by row, never stored as a whole: P_ij = exp((f_i + g_j - C_ij) / epsilon), computed from

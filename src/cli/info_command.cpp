@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/cpu/simd.hpp"
+#include "backend/cuda/device.hpp"
 #include "build_info.hpp"
 #include "cli/commands.hpp"
 #include "core/memory.hpp"
@@ -36,8 +37,12 @@ void print_info() {
   line("topologies", names(topologies()));
   line("methods", names(methods()));
   line("MPI", build_info::kMpi ? "yes" : "not in this build");
-  for (const BackendEntry& backend : backends()) {
-    if (backend.name == "cuda") line("CUDA", backend.missing.empty() ? "yes" : "not in this build");
+  if (!build_info::kCuda) return line("CUDA", "not in this build");
+  if (const std::string why_none = cuda::why_no_device(); !why_none.empty()) line("CUDA", why_none);
+  for (const cuda::DeviceDescription& device : cuda::devices()) {
+    line("CUDA", fmt::format("device {}: {}, compute capability {}.{}, {}, {}", device.index, device.name, device.major,
+                             device.minor, human_bytes(device.memory),
+                             device.supported ? human_bytes(device.free_memory) + " free" : "not supported"));
   }
 }
 

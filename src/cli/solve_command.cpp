@@ -364,7 +364,16 @@ void add_solve_command(CLI::App& app, int& status) {
       ->add_option("--memory", arguments->memory,
                    "Differences of earlier rounds anderson and auto keep, 1 to 64; default 24, fewer for many targets")
       ->group("How");
-  command->add_option("--backend", options.backend, "cpu, cuda or auto")->capture_default_str()->group("How");
+  command
+      ->add_option("--backend", options.backend,
+                   "cpu, cuda (NVIDIA GPUs), or auto: cuda for large problems where there is a device")
+      ->capture_default_str()
+      ->group("How");
+  command
+      ->add_option("--devices", options.devices,
+                   "Numbers of the GPUs the clients on this machine use in turn, such as 0,1; default all there are")
+      ->delimiter(',')
+      ->group("How");
   command->add_option("--threads", options.threads, "Threads of each client; 0: cores / clients on this machine")
       ->capture_default_str()
       ->group("How");

@@ -37,6 +37,19 @@ std::string clients_line(const Result& result) {
                      human_bytes(sent));
 }
 
+std::string processors_line(const Result& result) {
+  if (!result.device.empty()) return fmt::format("{} ({})", result.device, result.backend);
+  return fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",
+                     result.clients.size() > 1 ? " a client" : "", result.simd);
+}
+
+/// Where it is coarser than float32.
+std::string what_is_coarse(Precision precision) {
+  if (precision == Precision::bfloat16) return ", kernel entries to 2^-9";
+  if (precision == Precision::tf32) return ", products of coordinates to 2^-11";
+  return "";
+}
+
 }  // namespace
 
 std::string summary_table(const Result& result, const Options& options, double epsilon, const std::string& output) {
@@ -73,13 +86,12 @@ std::string summary_table(const Result& result, const Options& options, double e
                                   result.virtual_seconds, options.scenario.seed));
   }
   line("ran on",
-       fmt::format("{} thread{}{}, {}, {} kernel of {}, {}", result.threads, result.threads == 1 ? "" : "s",
-                   result.clients.size() > 1 ? " a client" : "", result.simd, name_of(options.kernel),
+       fmt::format("{}, {} kernel of {}, {}", processors_line(result), name_of(options.kernel),
                    human_bytes(result.kernel_bytes),
                    options.precision == Precision::digits50 ? "50 digits" : std::string(name_of(options.precision))));
-  if (options.precision == Precision::float32 || options.precision == Precision::mixed) {
-    line("precision", fmt::format("reduced; on the exact costs the errors are {:.1e} and {:.1e}", result.exact_error.a,
-                                  result.exact_error.b));
+  if (is_reduced(options.precision)) {
+    line("precision", fmt::format("reduced{}; on the exact costs the errors are {:.1e} and {:.1e}",
+                                  what_is_coarse(options.precision), result.exact_error.a, result.exact_error.b));
   }
   if (options.tolerance > 0 && options.tolerance < result.error_floor) {
     line("note", fmt::format("the tolerance {:g} is below what rounding allows here, about {:.1e}", options.tolerance,

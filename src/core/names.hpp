@@ -28,9 +28,10 @@ struct Names<Norm> {
 };
 template <>
 struct Names<Precision> {
-  static constexpr std::array kList = {std::pair{Precision::float64, "float64"},
-                                       std::pair{Precision::float32, "float32"}, std::pair{Precision::mixed, "mixed"},
-                                       std::pair{Precision::digits50, "50"}};
+  static constexpr std::array kList = {
+      std::pair{Precision::float64, "float64"},   std::pair{Precision::float32, "float32"},
+      std::pair{Precision::mixed, "mixed"},       std::pair{Precision::digits50, "50"},
+      std::pair{Precision::bfloat16, "bfloat16"}, std::pair{Precision::tf32, "tf32"}};
 };
 template <>
 struct Names<Passes> {

@@ -124,7 +124,9 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["kernel"] = name_of(options.kernel);
   json["stabilization"] = name_of(options.stabilization);
   json["precision"] = name_of(options.precision);
+  json["precision_is_reduced"] = is_reduced(options.precision);
   json["backend"] = result.backend;
+  if (!result.device.empty()) json["device"] = result.device;
   json["simd"] = result.simd;
   json["threads"] = result.threads;
   json["kernel_bytes"] = result.kernel_bytes;
@@ -146,6 +148,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
                                {"exchanges", client.exchanges},
                                {"kernel_bytes", client.kernel_bytes},
                                {"peak_memory_bytes", client.peak_memory_bytes}});
+    if (client.device >= 0) json["clients"].back()["device"] = client.device;
   }
   if (result.targets > 1) {
     json["targets_solved_alone"] = result.targets_solved_alone;

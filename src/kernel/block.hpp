@@ -43,7 +43,7 @@ struct BlockSettings {
   KernelSpec kernel;
   const cpu::Simd& simd;
   MakeBlock* make_block;    ///< the backend
-  int device = 0;           ///< the number of the device, where the backend has several
+  int device = -1;          ///< the number of the device, where the backend has such
   std::size_t targets = 1;  ///< at once, at most
 };
 

@@ -1,5 +1,7 @@
 #include "kernel/kernel.hpp"
 
+#include <stdexcept>
+
 #include "kernel/row_kernel.hpp"
 
 namespace fedsinkhorn {
@@ -19,6 +21,8 @@ std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec, const CostSource& co
   switch (spec.precision) {
     case Precision::float32: return make<float, float>(spec, cost, simd);
     case Precision::mixed: return make<float, double>(spec, cost, simd);
+    case Precision::bfloat16:
+    case Precision::tf32: throw std::logic_error("a precision of devices on the host");
     case Precision::float64:
     case Precision::digits50: break;
   }
@@ -28,12 +32,12 @@ std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec, const CostSource& co
 double safe_scaling(Precision precision) {
   // The smallest stored values are 2e-300 and 2e-38. Relative to the sums they belong to, which are of order one, what
   // underflow loses is at most that times the square of this bound: 2e-100, and 2e-8, less than float32 rounds away.
-  const bool stored_as_float = precision == Precision::float32 || precision == Precision::mixed;
-  return stored_as_float ? 1e15 : 1e100;
+  // bfloat16 has the range of float32.
+  return is_reduced(precision) ? 1e15 : 1e100;
 }
 
 double kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets) {
-  const bool stored_as_float = spec.precision == Precision::float32 || spec.precision == Precision::mixed;
+  const bool stored_as_float = is_reduced(spec.precision);
   const double element = stored_as_float ? sizeof(float) : sizeof(double);
   const double vector_element = spec.precision == Precision::float32 ? sizeof(float) : sizeof(double);
   const std::size_t padded = stored_as_float ? cpu::padded<float>(m) : cpu::padded<double>(m);

@@ -7,6 +7,7 @@
 #include "backend/cpu/simd.hpp"
 #include "core/names.hpp"
 #include "registry.hpp"
+#include "solve/choose_backend.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -100,16 +101,19 @@ void check_clients(const Options& options, std::size_t clients) {
 std::string common_options(const Problem& problem, const Options& options, std::size_t clients) {
   std::string weights;
   for (const double weight : options.row_weights) weights += fmt::format("{},", weight);
+  std::string devices;
+  for (const int device : options.devices) devices += fmt::format("{},", device);
   return fmt::format(
       "--epsilon {}\n--tolerance {}\n--norm {}\n--max-iterations {}\n--check-every {}\n--method {}\n--memory "
       "{}\n--topology {}\n"
       "--passes {}\n--kernel {}\n--precision {}\n--stabilization {}\n--feasibility {}\n--local-steps {}\n"
-      "--max-staleness {}\n--damping {}\n--damping-kind {}\n--grid {}x{}\n--rows {}\n--keep-local {}\n",
+      "--max-staleness {}\n--damping {}\n--damping-kind {}\n--grid {}x{}\n--rows {}\n--keep-local {}\n"
+      "--backend {}\n--devices {}\n",
       problem.epsilon, options.tolerance, name_of(options.norm), options.max_iterations, options.check_every,
       options.method, options.memory, resolved_topology(options, clients), name_of(options.passes),
       name_of(options.kernel), name_of(options.precision), name_of(options.stabilization), name_of(options.feasibility),
       options.local_steps, options.max_staleness, options.damping, name_of(options.damping_kind), options.grid.rows,
-      options.grid.columns, weights, options.keep_local);
+      options.grid.columns, weights, options.keep_local, options.backend, devices);
 }
 
 }  // namespace
@@ -136,7 +140,7 @@ void check_options(const Options& options, std::size_t clients) {
   }
   (void)cpu::simd(options.simd);
   check_method(options);
-  find_available(backends(), options.backend, "--backend", "use cpu or auto");
+  check_backend(options);
   check_clients(options, clients);
 }
 

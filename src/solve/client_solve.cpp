@@ -19,6 +19,7 @@
 #include "solve/absorbed_sinkhorn.hpp"
 #include "solve/agreement.hpp"
 #include "solve/check_options.hpp"
+#include "solve/choose_backend.hpp"
 #include "solve/gather_result.hpp"
 #include "solve/high_precision.hpp"
 #include "solve/log_sinkhorn.hpp"
@@ -43,8 +44,11 @@ double floor_of(const Collectives& clients, const CheckedProblem& problem, Preci
                 std::span<const Outcome> outcomes) {
   switch (precision) {
     case Precision::digits50: return 1e-48 * problem.mass;
+    // Costs of tf32 are off by 2^-11 of the products of coordinates, but by the same in every round.
+    case Precision::tf32:
     case Precision::float32:
     case Precision::mixed: return std::numeric_limits<float>::epsilon() / 2 * problem.mass;
+    case Precision::bfloat16: return 0x1p-9 * problem.mass;
     case Precision::float64: break;
   }
   // Potentials written as float64 are off by half a unit in their last place.
@@ -86,7 +90,8 @@ Solved solve_precisely(const CheckedProblem& problem, const Options& options, Co
 
 /// If a client is lost on the way, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
-                const Collectives& clients, CountingCommunicator& traffic, int threads, Solved& solved) {
+                const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
+                Solved& solved) {
   const cpu::Simd& simd = cpu::simd(options.simd);
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
@@ -96,10 +101,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
     const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads};
-    const BackendEntry& backend = find_entry(backends(), "cpu", "--backend");
-    topology = entry.make(
-        {problem, effective, clients,
-         BlockSettings{.kernel = kernel, .simd = simd, .make_block = backend.make_block, .targets = problem.targets}});
+    const BlockSettings blocks{kernel, simd, computing.backend->make_block, computing.device, problem.targets};
+    topology = entry.make({problem, effective, clients, blocks});
   });
   Monitor monitor(options, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
@@ -117,6 +120,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.threads = threads;
     result.passes = topology->passes();
     result.delays = delays_seen(clients.rank(), topology->delays());
+    solved.report.device = computing.device;
     solved.report.compute_seconds = topology->compute_seconds();
     // Rounds in logs that open a level count among the iterations.
     const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
@@ -169,12 +173,16 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   std::vector<Layout> layouts;
   for (std::size_t k = 0; k < clients.size(); ++k) layouts.push_back(entry.layout(k, clients.size(), options));
 
+  require_devices(clients, problem, options, layouts[clients.rank()].row_slices.size() > 0);
   const CheckedProblem checked = check_problem(problem, options, layouts, clients, threads);
+  const Computing computing = choose_backend(clients, options, checked);
+  options.backend = computing.backend->name;
   require_memory(clients, options, checked, threads);
   Solved solved;
   Result& result = solved.result;
   const auto describe = [&] {
-    result.backend = "cpu";
+    result.backend = options.backend;
+    result.device = computing.device_name;
     result.topology = options.topology;
     result.method = options.method;
     result.transport = place.transport;
@@ -187,7 +195,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
       solved = solve_precisely(checked, options, traffic);
       result.error_floor = floor_of(clients, checked, options.precision, solved.outcomes);
     } else {
-      solve_fast(checked, options, entry, clients, traffic, threads, solved);
+      solve_fast(checked, options, entry, clients, traffic, threads, computing, solved);
     }
     gather_potentials(clients, checked, options.keep_local && !place.shares_process, solved.outcomes, result);
     gather_reports(clients, checked, traffic, solved.report, result);

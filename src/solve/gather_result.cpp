@@ -187,6 +187,7 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
       numbers.push_back(number(x));
     }
   }
+  numbers.push_back(report.device);
   const std::vector<std::size_t> counts(clients.size(), numbers.size());
   const bool root = clients.rank() == kRoot;
   std::vector<double> all(root ? clients.size() * numbers.size() : 0);
@@ -209,6 +210,7 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
     one.iterations = static_cast<std::int64_t>(at[5]);
     one.sent = {whole(6), whole(7), whole(8), whole(9)};
     one.received = {whole(10), whole(11), whole(12), whole(13)};
+    one.device = static_cast<int>(at[14]);
     result.kernel_bytes += one.kernel_bytes;
     result.exchanges = std::max(result.exchanges, one.exchanges);
     result.clients.push_back(one);

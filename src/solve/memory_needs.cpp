@@ -9,6 +9,7 @@
 #include <functional>
 #include <string_view>
 
+#include "backend/cuda/cuda_block.hpp"
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "kernel/kernel.hpp"
@@ -19,18 +20,12 @@
 #include "topology/news.hpp"
 
 namespace fedsinkhorn {
-namespace {
 
-/// A number that other machines hardly have.
 double this_machine() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return 0;
   return static_cast<double>(std::hash<std::string_view>()(name.data()) >> 12U);
 }
-
-KernelSpec kernel_spec(const Options& options, int threads) { return {options.kernel, options.precision, 1, threads}; }
-
-}  // namespace
 
 ClientShape shape_of(const CheckedProblem& problem) {
   ClientShape shape;
@@ -48,13 +43,14 @@ ClientShape shape_of(const CheckedProblem& problem) {
 
 double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads) {
   if (options.stabilization == Stabilization::log) return 0;
+  const KernelSpec spec{options.kernel, options.precision, 1, threads};
+  const auto block_bytes = [&](std::size_t rows, std::size_t columns) {
+    return options.backend == "cuda" ? cuda::cuda_block_bytes(spec, rows, columns, shape.targets, shape.dimension)
+                                     : kernel_bytes(spec, rows, columns, shape.targets);
+  };
   double bytes = 0;
-  if (shape.block_rows > 0) {
-    bytes += kernel_bytes(kernel_spec(options, threads), shape.block_rows, shape.block_columns, shape.targets);
-  }
-  if (shape.whole_columns) {
-    bytes += kernel_bytes(kernel_spec(options, threads), shape.all_rows, shape.columns, shape.targets);
-  }
+  if (shape.block_rows > 0) bytes += block_bytes(shape.block_rows, shape.block_columns);
+  if (shape.whole_columns) bytes += block_bytes(shape.all_rows, shape.columns);
   return bytes;
 }
 
@@ -81,7 +77,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 3 * sizeof(double);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
   bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);
-  return bytes + kernel_bytes_for(options, shape, threads);
+  return options.backend == "cuda" ? bytes : bytes + kernel_bytes_for(options, shape, threads);
 }
 
 std::uint64_t whole_bytes(double bytes) {

@@ -23,9 +23,12 @@ struct ClientShape {
 
 [[nodiscard]] ClientShape shape_of(const CheckedProblem& problem);
 
-/// As float64, which no shape can make wrap. Inputs are not counted.
+/// A number that other machines hardly have.
+[[nodiscard]] double this_machine();
+
+/// On the host. As float64, which no shape can make wrap. Inputs are not counted.
 [[nodiscard]] double bytes_for(const Options& options, const ClientShape& shape, int threads);
-/// Of that, the kernel.
+/// Of that, the kernel; backend cuda: what is on the device instead.
 [[nodiscard]] double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads);
 
 [[nodiscard]] std::uint64_t whole_bytes(double bytes);

@@ -57,7 +57,8 @@ class MemoryTest : public ::testing::Test {
 
   [[nodiscard]] RunResult solve(const std::string& rest) const {
     const std::string command =
-        "solve --epsilon 0.05 --tolerance 0 --max-iterations 3 --quiet --threads 2 --output results " + rest;
+        "solve --epsilon 0.05 --tolerance 0 --max-iterations 3 --quiet --backend cpu --threads 2 --output results " +
+        rest;
     const RunResult result = run_binary(words_of(command), {.folder = folder_.path()});
     EXPECT_EQ(result.status, 3) << result;
     return result;

@@ -208,6 +208,8 @@ TEST_F(SolveTest, WritesWhatTheContractPromises) {
   EXPECT_EQ(json["passes"], "fused");
   EXPECT_EQ(json["precision"], "float64");
   EXPECT_EQ(json["backend"], "cpu");
+  EXPECT_FALSE(json.contains("device"));
+  EXPECT_EQ(json["precision_is_reduced"], false);
 
   const auto trace = read_trace(folder() / "new" / "results" / "trace.csv");
   expect_sound_trace(trace);
@@ -903,10 +905,11 @@ TEST_F(CliTest, EveryCommandHasHelp) {
 
 TEST_F(CliTest, HelpOfSolveNamesEveryFlag) {
   const std::string help = run("solve --help").out;
-  for (const char* flag : {"--cost",      "--points",   "--metric",         "--kernel",      "--a ",      "--b ",
-                           "--epsilon",   "--topology", "--clients",        "--method",      "--passes",  "--precision",
-                           "--tolerance", "--norm",     "--max-iterations", "--check-every", "--backend", "--threads",
-                           "--transport", "--output",   "--plan",           "--initial-g"}) {
+  for (const char* flag :
+       {"--cost",      "--points",    "--metric",         "--kernel",      "--a ",       "--b ",
+        "--epsilon",   "--topology",  "--clients",        "--method",      "--passes",   "--precision",
+        "--tolerance", "--norm",      "--max-iterations", "--check-every", "--backend",  "--threads",
+        "--devices",   "--transport", "--output",         "--plan",        "--initial-g"}) {
     EXPECT_NE(help.find(flag), std::string::npos) << flag;
   }
 }

@@ -39,6 +39,23 @@ TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
   EXPECT_FALSE(json.contains("per_target"));
 }
 
+TEST(Summary, TheDeviceIsNamed) {
+  Result result;
+  result.backend = "cuda";
+  result.device = "Some GPU";
+  result.clients.resize(2);
+  result.clients[1].device = 1;
+  Options options;
+  options.precision = Precision::bfloat16;
+  const auto json = nlohmann::json::parse(summary_json(result, options, 1));
+  EXPECT_EQ(json.at("backend"), "cuda");
+  EXPECT_EQ(json.at("device"), "Some GPU");
+  EXPECT_EQ(json.at("precision"), "bfloat16");
+  EXPECT_EQ(json.at("precision_is_reduced"), true);
+  EXPECT_FALSE(json.at("clients").at(0).contains("device"));  // it holds no costs
+  EXPECT_EQ(json.at("clients").at(1).at("device"), 1);
+}
+
 TEST(Summary, SeveralTargetsAreListed) {
   Result result;
   result.targets = 2;

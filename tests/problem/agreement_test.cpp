@@ -200,6 +200,7 @@ TEST(Agreement, OptionsThatDifferAreNamed) {
        [](Options& options) {
          options.row_weights = {1, 2, 3};
        }},
+      {"--backend", [](Options& options) { options.backend = "cpu"; }},
       {"--keep-local", [](Options& options) { options.keep_local = true; }},
   };
   const OwnedProblem owned = testing::random_problem(9, 9, 0.1, 1);

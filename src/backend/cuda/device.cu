@@ -25,6 +25,12 @@ std::string why_none_answers(cudaError_t status) {
   return std::string("no CUDA device: ") + cudaGetErrorString(status);
 }
 
+std::string address_of(int device) {
+  char text[32] = "";
+  if (cudaDeviceGetPCIBusId(text, sizeof text, device) != cudaSuccess) cudaGetLastError();
+  return text;
+}
+
 std::uint64_t free_memory_of(int device) {
   int before = 0;
   if (cudaGetDevice(&before) != cudaSuccess) return 0;
@@ -52,8 +58,8 @@ std::vector<DeviceDescription> devices() {
       continue;
     }
     const bool supported = properties.major == kMajor && properties.minor == kMinor;
-    found.push_back({device, properties.name, properties.major, properties.minor, properties.totalGlobalMem,
-                     supported ? free_memory_of(device) : 0, supported});
+    found.push_back({device, properties.name, address_of(device), properties.major, properties.minor,
+                     properties.totalGlobalMem, supported ? free_memory_of(device) : 0, supported});
   }
   return found;
 }

@@ -10,7 +10,8 @@ namespace fedsinkhorn::cuda {
 struct DeviceDescription {
   int index = 0;
   std::string name;
-  int major = 0;  ///< compute capability
+  std::string address;  ///< on the PCI bus: tells it from the others of the machine, whatever their numbers here
+  int major = 0;        ///< compute capability
   int minor = 0;
   std::uint64_t memory = 0;       ///< bytes
   std::uint64_t free_memory = 0;  ///< of them; 0 where it cannot be asked for

@@ -1,0 +1,228 @@
+#include "solve/choose_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "core/memory.hpp"
+#include "core/names.hpp"
+#include "solve/agreement.hpp"
+#include "solve/memory_needs.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// With fewer entries a round takes the processors less time than a device needs to be told of it, to get v and to hand
+/// back u.
+constexpr double kEntriesWorthADevice = 4e6;
+
+bool is_for_devices_alone(Precision precision) {
+  return precision == Precision::bfloat16 || precision == Precision::tf32;
+}
+
+bool wants_devices(const Options& options) {
+  return options.backend == "cuda" || is_for_devices_alone(options.precision);
+}
+
+/// The option that devices do not serve; empty if there is none.
+std::string beyond_devices(const Options& options) {
+  if (options.precision == Precision::digits50) return "--precision 50";
+  if (options.stabilization == Stabilization::log) return "--stabilization log";
+  return "";
+}
+
+void check_device_precision(const Options& options) {
+  const std::string precision(name_of(options.precision));
+  if (options.precision == Precision::bfloat16 && options.kernel == KernelKind::online) {
+    throw InputError("--precision", "bfloat16 is for kernels that are stored",
+                     "use --kernel dense, or tf32 for points");
+  }
+  if (options.precision == Precision::tf32 && options.kernel == KernelKind::dense) {
+    throw InputError("--precision", "tf32 is for kernels computed from points", "add --kernel online, or use bfloat16");
+  }
+  const std::string_view missing = find_entry(backends(), "cuda", "--backend").missing;
+  if (options.backend == "cpu" || !missing.empty()) {
+    throw InputError(
+        "--precision",
+        precision + " is for --backend cuda" + (missing.empty() ? "" : ", and this is " + std::string(missing)),
+        "use float32 or mixed");
+  }
+}
+
+std::string numbers_of(const std::vector<cuda::DeviceDescription>& devices) {
+  std::string text;
+  for (const cuda::DeviceDescription& device : devices) {
+    if (device.supported) text += fmt::format("{}{}", text.empty() ? "" : ", ", device.index);
+  }
+  return text;
+}
+
+/// Rank, among the clients of this machine that hold costs.
+struct Place {
+  std::size_t on_machine = 0;
+  bool all_can = true;
+};
+
+Place place_of(const Collectives& clients, bool holds_costs, bool can) {
+  const std::array<double, 3> own = {this_machine(), holds_costs ? 1.0 : 0.0, can || !holds_costs ? 1.0 : 0.0};
+  const std::vector<double> all = clients.allgather_numbers(own);
+  Place place;
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    const double* at = all.data() + k * own.size();
+    if (k < clients.rank() && at[0] == own[0] && at[1] != 0) ++place.on_machine;
+    place.all_can = place.all_can && at[2] != 0;
+  }
+  return place;
+}
+
+/// A number that other devices hardly have, on this machine or another; 0: none.
+double number_of(const cuda::DeviceDescription& device) {
+  return this_machine() + static_cast<double>(std::hash<std::string>()(device.address) >> 12U);
+}
+
+/// Of all clients that share the device.
+DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, const CheckedProblem& problem,
+                         double device) {
+  const ClientShape shape = shape_of(problem);
+  const auto bytes = [&](Precision precision, KernelKind kind) {
+    Options changed = options;
+    changed.backend = "cuda";
+    changed.precision = precision;
+    changed.kernel = kind;
+    return kernel_bytes_for(changed, shape, 1);
+  };
+  const Precision unstored = options.precision == Precision::bfloat16 ? Precision::tf32 : options.precision;
+  const std::array<double, 5> own = {device, bytes(options.precision, options.kernel),
+                                     bytes(Precision::mixed, KernelKind::dense),
+                                     bytes(Precision::bfloat16, KernelKind::dense),
+                                     problem.costs_from_points ? bytes(unstored, KernelKind::online) : 0};
+  const std::vector<double> all = clients.allgather_numbers(own);
+  DeviceNeeds sum;
+  for (std::size_t k = 0; k < all.size(); k += own.size()) {
+    if (all[k] != device) continue;
+    sum.asked += all[k + 1];
+    sum.mixed += all[k + 2];
+    sum.bfloat16 += all[k + 3];
+    sum.online += all[k + 4];
+  }
+  if (options.kernel == KernelKind::online) sum.mixed = sum.bfloat16 = 0;
+  return sum;
+}
+
+}  // namespace
+
+void check_backend(const Options& options) {
+  find_available(backends(), options.backend, "--backend", "use cpu or auto");
+  if (is_for_devices_alone(options.precision)) check_device_precision(options);
+  if (const std::string beyond = beyond_devices(options); wants_devices(options) && !beyond.empty()) {
+    const bool by_name = options.backend == "cuda";
+    throw InputError(by_name ? "--backend" : "--precision",
+                     fmt::format("{} does not go with {}", by_name ? "cuda" : name_of(options.precision), beyond),
+                     by_name ? "use cpu or auto" : "use float64");
+  }
+  if (!options.devices.empty() && options.backend == "cpu") {
+    throw InputError("--devices", "the backend is cpu", "use --backend cuda, or leave it out");
+  }
+}
+
+std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& wanted,
+                                                    const std::vector<cuda::DeviceDescription>& found,
+                                                    const std::string& why_none) {
+  std::vector<cuda::DeviceDescription> usable;
+  if (wanted.empty()) {
+    std::copy_if(found.begin(), found.end(), std::back_inserter(usable),
+                 [](const cuda::DeviceDescription& device) { return device.supported; });
+    return usable;
+  }
+  for (const int index : wanted) {
+    const auto device = std::find_if(found.begin(), found.end(), [index](const auto& d) { return d.index == index; });
+    if (device != found.end() && device->supported) {
+      usable.push_back(*device);
+      continue;
+    }
+    const std::string reason = device == found.end()
+                                   ? fmt::format("there is no device {}", index)
+                                   : fmt::format("device {} ({}) has compute capability {}.{}, which is not supported",
+                                                 index, device->name, device->major, device->minor);
+    throw InputError("--devices", reason, why_none.empty() ? "choose from " + numbers_of(found) : why_none);
+  }
+  return usable;
+}
+
+void require_devices(const Collectives& clients, const Problem& problem, const Options& options, bool holds_costs) {
+  if (!wants_devices(options) && options.devices.empty()) return;
+  agree(clients, [&] {
+    if (!holds_costs) return;
+    if (wants_devices(options) && options.kernel == KernelKind::online &&
+        !std::holds_alternative<PointClouds>(problem.cost)) {
+      throw InputError("--kernel", "online on --backend cuda needs points", "use dense, or --backend cpu");
+    }
+    const std::string why_none = cuda::why_no_device();
+    if (!options.devices.empty()) (void)usable_devices(options.devices, cuda::devices(), why_none);
+    if (!wants_devices(options) || why_none.empty()) return;
+    if (options.backend == "cuda") throw InputError("--backend", why_none, "use cpu or auto");
+    throw InputError("--precision",
+                     fmt::format("{} is for --backend cuda, and {}", name_of(options.precision), why_none),
+                     "use float32 or mixed");
+  });
+}
+
+void require_device_memory(const cuda::DeviceDescription& device, const DeviceNeeds& needs) {
+  const auto free = static_cast<double>(device.free_memory);
+  if (needs.asked <= free) return;
+  std::string remedy;
+  const auto suggest = [&](const char* flag, double bytes) {
+    if (bytes == 0 || bytes >= needs.asked || bytes > free) return;
+    remedy += fmt::format("{}{} needs {}", remedy.empty() ? "" : ", ", flag, human_bytes(whole_bytes(bytes)));
+  };
+  suggest("--precision mixed", needs.mixed);
+  suggest("--precision bfloat16", needs.bfloat16);
+  suggest("--kernel online", needs.online);
+  throw InputError("memory",
+                   fmt::format("this solve needs {} ({} bytes) on device {} ({}), where {} is free",
+                               human_bytes(whole_bytes(needs.asked)), whole_bytes(needs.asked), device.index,
+                               device.name, human_bytes(device.free_memory)),
+                   remedy.empty() ? "use fewer rows, columns or targets, more devices, or --backend cpu" : remedy);
+}
+
+Computing choose_backend(const Collectives& clients, const Options& options, const CheckedProblem& problem) {
+  const Computing by_processors{&find_entry(backends(), "cpu", "--backend")};
+  const double entries = static_cast<double>(problem.rows.size()) * static_cast<double>(problem.columns.size());
+  const bool wanted = wants_devices(options);
+  // So far the same on all clients: nobody need ask the others.
+  if (!wanted && (options.backend == "cpu" || !beyond_devices(options).empty() || entries < kEntriesWorthADevice)) {
+    return by_processors;
+  }
+
+  const bool holds_costs = problem.block_rows().size() > 0 || problem.layout.whole_columns;
+  std::vector<cuda::DeviceDescription> usable;
+  if (holds_costs) usable = usable_devices(options.devices, cuda::devices(), cuda::why_no_device());
+  const bool can = !usable.empty() && (options.kernel == KernelKind::dense || problem.costs_from_points);
+  const Place place = place_of(clients, holds_costs, can);
+  if (!place.all_can) return by_processors;  // wanted: require_devices has seen to it
+
+  Computing by_device{&find_entry(backends(), "cuda", "--backend")};
+  cuda::DeviceDescription device;
+  if (!usable.empty()) device = usable[place.on_machine % usable.size()];
+  const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(device));
+  if (!usable.empty()) {
+    by_device.device = device.index;
+    by_device.device_name = device.name;
+    // Asked for again: by now all clients are there, and what they hold before they begin is counted.
+    for (const cuda::DeviceDescription& now : cuda::devices()) {
+      if (now.index == device.index) device.free_memory = now.free_memory;
+    }
+  }
+  if (wanted) {
+    agree(clients, [&] {
+      if (!usable.empty()) require_device_memory(device, needs);
+    });
+    return by_device;
+  }
+  const bool fits = usable.empty() || needs.asked <= static_cast<double>(device.free_memory);
+  return greatest_of_all(clients, fits ? 0 : 1) == 0 ? by_device : by_processors;
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,53 @@
+// Who computes: the processors of the host, or devices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/device.hpp"
+#include "comm/collectives.hpp"
+#include "fedsinkhorn/options.hpp"
+#include "problem/checked_problem.hpp"
+#include "registry.hpp"
+
+namespace fedsinkhorn {
+
+/// What the options say by themselves, before anybody looks for a device. Throws InputError naming the flag.
+void check_backend(const Options& options);
+
+/// Looks for devices if the options want some, on clients that hold costs. Throws InputError, the same on all clients.
+void require_devices(const Collectives& clients, const Problem& problem, const Options& options, bool holds_costs);
+
+/// With what a client computes.
+struct Computing {
+  const BackendEntry* backend = nullptr;  ///< never "auto"
+  int device = -1;                        ///< its number; -1: none
+  std::string device_name = "";
+};
+
+/// The same backend on all clients; auto: cuda where all that hold costs can have it, memory included, and the problem
+/// is large enough to gain by it. Clients on one machine are dealt its devices in turn. Throws InputError, the same on
+/// all clients, if cuda was asked for and the devices have not enough memory.
+[[nodiscard]] Computing choose_backend(const Collectives& clients, const Options& options,
+                                       const CheckedProblem& problem);
+
+// The parts of it that look at no machine.
+
+/// Those that may be used, of all that were found: the ones wanted, in that order, or all that are supported. Throws
+/// InputError naming those that exist. why_none: as cuda::why_no_device() says it.
+[[nodiscard]] std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& wanted,
+                                                                  const std::vector<cuda::DeviceDescription>& found,
+                                                                  const std::string& why_none);
+
+/// Bytes the clients on a device would hold there, as asked for and otherwise. 0: that cannot be had.
+struct DeviceNeeds {
+  double asked = 0;
+  double mixed = 0;
+  double bfloat16 = 0;
+  double online = 0;
+};
+/// Throws InputError with the flags that would help if they need more than is free.
+void require_device_memory(const cuda::DeviceDescription& device, const DeviceNeeds& needs);
+
+}  // namespace fedsinkhorn

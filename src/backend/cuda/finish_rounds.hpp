@@ -6,7 +6,8 @@
 
 namespace fedsinkhorn::cuda {
 
-/// Owns its scratch memory, which grows with the largest number of targets seen. Sums in a fixed order.
+/// Owns its scratch memory, which grows with the largest number of targets seen. Sums in a fixed order. Call rows and
+/// then columns for each round, on one stream.
 class RoundFinisher {
  public:
   RoundFinisher() = default;
@@ -17,7 +18,11 @@ class RoundFinisher {
   void columns(const PlainRounds& rounds, int index, const double* x, std::size_t m, cudaStream_t stream);
 
  private:
+  void reserve(std::size_t targets, cudaStream_t stream);
+
   DeviceBuffer<double> parts_;
+  unsigned row_blocks_ = 0;         ///< parts each target has from the last call of rows
+  DeviceBuffer<unsigned> arrived_;  ///< zero between calls
 };
 
 }  // namespace fedsinkhorn::cuda

@@ -1,0 +1,48 @@
+// Points as the tensor cores read them: in float16, in fragments of mma.m16n8k16.
+//
+// Coordinates are multiplied by the root of what is multiplied with x.y in the exponent, so that x'.y' is the
+// exponent's part. A float16 holds 11 bits, one more than tf32 and at twice its speed; its narrower range does no harm,
+// since exponents are what it is: x' near 2^15 would be an exponent of 2^30, and what x' below 2^-14 loses is below
+// 2^-25.
+//
+// Forms of a point:
+//  - single: hi = float16(x').
+//  - split:  hi and lo = float16(x' - hi), together 22 bits. x'.y' = hi.hi + hi.lo + lo.hi.
+//  - packed: all of split in one slice for dimensions up to four, and the column's shift s in three pieces:
+//      left  = [hi, hi, lo, 2^12,     1,  1 ]
+//      right = [hi, lo, hi, s1/2^12, s2, s3].
+// Memory: [tile of 16 points][slice of 16 numbers][lane] of four registers of two numbers: those that lane holds of the
+// slice in B for points 0 to 7, then in B for points 8 to 15. Reordered they are what the lane holds of A, so one array
+// serves both sides. A split point has the slices hi, lo, hi, lo ... of 16 coordinates each.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "backend/cuda/online_job.cuh"
+
+namespace fedsinkhorn::cuda::online {
+
+enum class Form { single, split, packed };
+
+constexpr std::size_t kPackedDimensions = 4;
+/// Coordinates beyond this do not fit a float16.
+constexpr double kLargestCoordinate = 60000;
+
+/// Where number k of a slice of a point lies, counted in numbers from the start of the fragments.
+__device__ inline std::size_t place(std::size_t point, std::size_t slices, std::size_t slice, std::size_t k) {
+  const std::size_t lane = point % 8 * 4 + k % 8 / 2;
+  const std::size_t number = point % 16 / 8 * 4 + k / 8 * 2 + k % 2;
+  return ((point / 16 * slices + slice) * 32 + lane) * 8 + number;
+}
+
+/// Writes all padded points. For single and split left and right are the same array. root: what coordinates are
+/// multiplied by. shift: packed only.
+void pack_points(Form form, const double* points, std::size_t count, std::size_t dimension, double root,
+                 std::size_t slices, const float* shift, __half* left, __half* right, cudaStream_t stream);
+
+/// x'.x' as the tensor cores would find it, for points as they were rounded: close points then have distances near
+/// zero.
+void rounded_norms(Form form, const double* points, std::size_t count, std::size_t dimension, double root,
+                   double* norms, cudaStream_t stream);
+
+}  // namespace fedsinkhorn::cuda::online

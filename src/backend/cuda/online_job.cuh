@@ -1,0 +1,66 @@
+// What the kernels that sum over points are given, and how the summed points are shared out.
+//
+// All of them compute, for points x_i ("rows") and summed points y_j ("columns"), exponents in base 2:
+//   sum_j 2^t_ij w_j^k,   t_ij = row_shift_i + column_shift_j - (log2 e / epsilon) C_ij or what is left of it
+// where the shifts hold the absorbed potentials. The transposed product exchanges the roles of x and y.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "fedsinkhorn/problem.hpp"
+
+namespace fedsinkhorn::cuda::online {
+
+/// Points are padded to a multiple of this: padded points have a shift of -inf, no weight and zero coordinates.
+constexpr std::size_t kPadding = 256;
+/// Columns are handed out in multiples of this.
+constexpr std::size_t kColumnTile = 128;
+/// Most shares the columns of a row are cut into, each summed by one block.
+constexpr std::size_t kMostSplits = 32;
+/// Columns whose terms are summed in float32 before they join a sum in float64; a thread has a quarter of them or less.
+constexpr std::size_t kFloatColumns = 4096;
+
+__host__ __device__ constexpr std::size_t round_up(std::size_t x, std::size_t unit) {
+  return (x + unit - 1) / unit * unit;
+}
+__host__ __device__ constexpr std::size_t padded(std::size_t points) { return round_up(points, kPadding); }
+
+/// Shares of the columns; by their number alone, as the order of summation must be.
+struct Splits {
+  std::size_t columns;  ///< of each share but the last, which may have fewer
+  std::size_t count;
+};
+inline Splits splits_for(std::size_t columns) {
+  const std::size_t tiles = (columns + kColumnTile - 1) / kColumnTile;
+  const std::size_t tiles_each = (tiles + kMostSplits - 1) / kMostSplits;
+  return {tiles_each * kColumnTile, (tiles + tiles_each - 1) / tiles_each};
+}
+
+/// Real: of shifts, weights and exponentials. Sums go to partial[(slot * targets of the kernel + k) * padded(rows) +
+/// i].
+template <class Real>
+struct Job {
+  std::size_t rows;
+  std::size_t columns;
+  std::size_t dimension;
+  Metric metric;
+  double scale;     ///< log2 e / epsilon
+  const double* x;  ///< rows x dimension
+  const double* y;  ///< columns x dimension
+  const Real* row_shift;
+  const Real* column_shift;
+  const Real* weights;         ///< targets of the kernel x padded(columns)
+  const double* row_norms;     ///< squared lengths
+  const double* column_norms;  ///< squared lengths
+  const uint4* left;           ///< fragments of x (see online_fragments.cuh)
+  const uint4* right;          ///< fragments of y
+  std::size_t slices;          ///< of 16 numbers, that a fragment's points have
+  std::size_t split_columns;
+  double* partial;
+};
+
+}  // namespace fedsinkhorn::cuda::online

@@ -26,8 +26,13 @@ class ManyTargets {
   [[nodiscard]] virtual const char* library() const = 0;
 };
 
-/// On the current device.
-[[nodiscard]] std::unique_ptr<ManyTargets> make_many_targets(Storage storage, std::size_t rows, std::size_t columns);
+/// Who multiplies. best: the faster one of those that are there.
+enum class Multiplier { best, cublas, own };
+
+/// On the current device. Empty if cuBLAS is asked for and not there, or the storage is not float64, which it never
+/// serves here.
+[[nodiscard]] std::unique_ptr<ManyTargets> make_many_targets(Storage storage, std::size_t rows, std::size_t columns,
+                                                             Multiplier multiplier = Multiplier::best);
 /// Device memory it will take for that many targets.
 [[nodiscard]] double many_targets_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets);
 

@@ -1,0 +1,86 @@
+#include "backend/cuda/many_targets.hpp"
+
+#include "backend/cuda/cublas.hpp"
+#include "backend/cuda/finish_rounds.hpp"
+#include "backend/cuda/own_product.hpp"
+
+namespace fedsinkhorn::cuda {
+namespace {
+
+/// u = a / q for every target.
+__global__ void divide(const double* a, const double* q, std::size_t rows, double* u) {
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  const std::size_t at = static_cast<std::size_t>(blockIdx.y) * rows + i;
+  u[at] = a[i] / q[at];
+}
+
+__global__ void write_made(int count, int* made) { *made = count; }
+
+class Products final : public ManyTargets {
+ public:
+  explicit Products(std::unique_ptr<Cublas> cublas) : cublas_(std::move(cublas)) {}
+
+  void apply(const StoredKernel& kernel, std::size_t targets, const double* v, double* q,
+             cudaStream_t stream) override {
+    if (!cublas_) return own_.multiply(kernel, false, targets, v, q, stream);
+    // Q' = K V': what lies row by row here is transposed to cuBLAS.
+    cublas_->multiply(kernel.rows, targets, kernel.columns, {entries(kernel), kernel.stride, true},
+                      {v, kernel.columns, false}, q, kernel.rows, stream);
+  }
+
+  void apply_transposed(const StoredKernel& kernel, std::size_t targets, const double* u, double* r,
+                        cudaStream_t stream) override {
+    if (!cublas_) return own_.multiply(kernel, true, targets, u, r, stream);
+    // R' = K' U'.
+    cublas_->multiply(kernel.columns, targets, kernel.rows, {entries(kernel), kernel.stride, false},
+                      {u, kernel.rows, false}, r, kernel.columns, stream);
+  }
+
+  void fused(const StoredKernel& kernel, std::size_t targets, const double* a, const double* v, double* q, double* u,
+             double* r, cudaStream_t stream) override {
+    apply(kernel, targets, v, q, stream);
+    constexpr unsigned threads = 256;
+    const dim3 blocks(static_cast<unsigned>((kernel.rows + threads - 1) / threads), static_cast<unsigned>(targets));
+    divide<<<blocks, threads, 0, stream>>>(a, q, kernel.rows, u);
+    check(cudaGetLastError(), "dividing the marginal");
+    apply_transposed(kernel, targets, u, r, stream);
+  }
+
+  void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) override {
+    const double* x = rounds.x;
+    for (int index = 0; index < rounds.count; ++index) {
+      apply(kernel, rounds.targets, x, rounds.q, stream);
+      finisher_.rows(rounds, index, kernel.rows, stream);
+      apply_transposed(kernel, rounds.targets, rounds.u, rounds.r, stream);
+      finisher_.columns(rounds, index, x, kernel.columns, stream);
+      x = rounds.v;
+    }
+    write_made<<<1, 1, 0, stream>>>(rounds.count, rounds.made);
+    check(cudaGetLastError(), "counting rounds");
+  }
+
+  [[nodiscard]] const char* library() const override { return cublas_ ? "cublas" : "own"; }
+
+ private:
+  static const double* entries(const StoredKernel& kernel) { return static_cast<const double*>(kernel.data); }
+
+  std::unique_ptr<Cublas> cublas_;
+  OwnProduct own_;
+  RoundFinisher finisher_;
+};
+
+}  // namespace
+
+std::unique_ptr<ManyTargets> make_many_targets(Storage storage, std::size_t, std::size_t, Multiplier multiplier) {
+  if (multiplier != Multiplier::cublas) return std::make_unique<Products>(nullptr);
+  auto cublas = storage == Storage::float64 ? make_cublas() : nullptr;
+  if (!cublas) return nullptr;
+  return std::make_unique<Products>(std::move(cublas));
+}
+
+double many_targets_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets) {
+  return own_product_bytes(storage, rows, columns, targets);
+}
+
+}  // namespace fedsinkhorn::cuda

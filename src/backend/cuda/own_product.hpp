@@ -1,0 +1,33 @@
+// Matrix products with a stored kernel by our own kernels, on tensor cores.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include "backend/cuda/dense_pass.hpp"
+#include "backend/cuda/runtime.hpp"
+
+namespace fedsinkhorn::cuda {
+
+/// With a kernel of bfloat16 sums have the accuracy of float32, else of float64. Owns its scratch memory, which grows
+/// with the largest product seen. Each output is summed in an order that depends on the length of its sum and on the
+/// number of targets alone.
+class OwnProduct {
+ public:
+  OwnProduct();
+
+  /// y = x K' (targets x rows; x: targets x columns), or, transposed, y = x K (targets x columns; x: targets x rows).
+  void multiply(const StoredKernel& kernel, bool transposed, std::size_t targets, const double* x, double* y,
+                cudaStream_t stream);
+
+ private:
+  int multiprocessors_ = 1;
+  DeviceBuffer<double> begun_;         ///< tiles one block begins and the next one ends
+  DeviceBuffer<int> ready_;            ///< whether they are there
+  DeviceBuffer<double> segments_;      ///< sums of parts, before they are added up
+  DeviceBuffer<__nv_bfloat16> terms_;  ///< of x, for a kernel of bfloat16
+};
+
+/// Device memory it will take.
+[[nodiscard]] double own_product_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets);
+
+}  // namespace fedsinkhorn::cuda

@@ -1,0 +1,111 @@
+// Barriers in shared memory, bulk copies that complete on them, and messages between the blocks of a cluster.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace fedsinkhorn::cuda {
+
+using Barrier = std::uint64_t;
+
+__device__ inline std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ inline void init(Barrier* barrier, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+
+/// After init, before another thread, block of the cluster or copy uses the barriers.
+__device__ inline void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ inline void arrive(Barrier* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+/// Arrives, and lets the phase end only after that many bytes have come.
+__device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+               : "memory");
+}
+
+/// Until the phase of that parity has ended.
+__device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred ended;\n"
+      "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [%0], %1;\n"
+      "@!ended bra again;\n"
+      "}" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+/// For data that is read once: it gives way to all others in the L2 cache.
+__device__ inline std::uint64_t read_once_policy() {
+  std::uint64_t policy = 0;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+/// Addresses and bytes are multiples of 16.
+__device__ inline void copy_to_shared(void* to, const void* from, std::uint32_t bytes, Barrier* barrier,
+                                      std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
+      : "memory");
+}
+
+__device__ inline std::uint32_t cluster_rank() {
+  std::uint32_t rank = 0;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/// All threads of all blocks of the cluster.
+__device__ inline void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/// Writes to the same place in another block of the cluster; 8 bytes complete on its barrier.
+__device__ inline void send(double value, const double* place, const Barrier* barrier, std::uint32_t rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 place, barrier;\n"
+      "mapa.shared::cluster.u32 place, %0, %2;\n"
+      "mapa.shared::cluster.u32 barrier, %1, %2;\n"
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [place], %3, [barrier];\n"
+      "}" ::"r"(shared_address(place)),
+      "r"(shared_address(barrier)), "r"(rank), "l"(__double_as_longlong(value))
+      : "memory");
+}
+
+/// Some of the warps of a block; barrier 0 is __syncthreads().
+template <int id, int threads>
+__device__ inline void sync_some() {
+  asm volatile("bar.sync %0, %1;" ::"n"(id), "n"(threads) : "memory");
+}
+
+/// Counters in global memory that only grow, by which blocks wait for each other. Call from one thread; what the
+/// thread's block wrote before a sync is seen by those who waited.
+__device__ inline void count_up(unsigned* counter) {
+  __threadfence();
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+__device__ inline void wait_for_count(const unsigned* counter, unsigned count) {
+  unsigned seen = 0;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+  } while (seen < count);
+  __threadfence();
+}
+
+}  // namespace fedsinkhorn::cuda

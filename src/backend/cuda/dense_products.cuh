@@ -1,0 +1,143 @@
+// The two products with a stored kernel, each alone.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "backend/cuda/dense_columns.cuh"
+
+namespace fedsinkhorn::cuda::dense {
+
+constexpr int product_threads = 256;
+constexpr int product_warps = product_threads / 32;
+/// Rows a block multiplies with v at once.
+constexpr int rows_at_once = 4;
+/// r is summed over chunks of rows first, then over the chunks: at least this many rows, at most this many chunks.
+constexpr int least_chunk = 128;
+constexpr int most_chunks = 128;
+
+[[nodiscard]] constexpr int chunk_of(int rows) {
+  const int even = (rows + most_chunks - 1) / most_chunks;
+  return even > least_chunk ? even : least_chunk;
+}
+[[nodiscard]] constexpr int chunks_of(int rows) { return (rows + chunk_of(rows) - 1) / chunk_of(rows); }
+
+struct Matrix {
+  const unsigned char* data = nullptr;
+  std::size_t row_pitch = 0;  ///< bytes from row to row
+  int rows = 0;
+  int columns = 0;
+};
+
+template <Storage storage>
+[[nodiscard]] __host__ __device__ constexpr int groups_of(int columns) {
+  return (columns + Numbers<storage>::per_group - 1) / Numbers<storage>::per_group;
+}
+
+/// v as the products want it, zero beyond the columns.
+template <Storage storage>
+__global__ void prepare_kernel(const double* v, int columns, typename Numbers<storage>::Compute* to) {
+  using Compute = typename Numbers<storage>::Compute;
+  const int j = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (j >= groups_of<storage>(columns) * Numbers<storage>::per_group) return;
+  to[j] = j < columns ? static_cast<Compute>(v[j] * Numbers<storage>::scale) : Compute{0};
+}
+
+__device__ inline uint4 load_once(const unsigned char* from) { return __ldcs(reinterpret_cast<const uint4*>(from)); }
+
+/// q = K v. Every row is summed by the same threads in the same order.
+template <Storage storage>
+__global__ void __launch_bounds__(product_threads)
+    apply_kernel(const Matrix matrix, const typename Numbers<storage>::Compute* __restrict__ v,
+                 double* __restrict__ q) {
+  using Compute = typename Numbers<storage>::Compute;
+  constexpr int per_group = Numbers<storage>::per_group;
+  constexpr int per_load = 16 / sizeof(Compute);
+  __shared__ double of_warps[rows_at_once][product_warps];
+  const int first = static_cast<int>(blockIdx.x) * rows_at_once;
+  const unsigned char* row[rows_at_once];
+#pragma unroll
+  for (int i = 0; i < rows_at_once; ++i) row[i] = matrix.data + min(first + i, matrix.rows - 1) * matrix.row_pitch;
+  Compute sums[rows_at_once] = {};
+  const int groups = groups_of<storage>(matrix.columns);
+#pragma unroll 2
+  for (int group = static_cast<int>(threadIdx.x); group < groups; group += product_threads) {
+    uint4 stored[rows_at_once];
+#pragma unroll
+    for (int i = 0; i < rows_at_once; ++i) stored[i] = load_once(row[i] + std::size_t{16} * group);
+    Compute with[per_group];
+#pragma unroll
+    for (int e = 0; e < per_group; e += per_load) {
+      unpacked(__ldg(reinterpret_cast<const float4*>(v + std::size_t{per_group} * group + e)), &with[e]);
+    }
+#pragma unroll
+    for (int i = 0; i < rows_at_once; ++i) {
+      Compute x[per_group];
+      Numbers<storage>::unpack(stored[i], x);
+#pragma unroll
+      for (int e = 0; e < per_group; ++e) sums[i] += x[e] * with[e];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < rows_at_once; ++i) {
+    double sum = static_cast<double>(sums[i]);
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0U, sum, distance);
+    if (threadIdx.x % 32 == 0) of_warps[i][threadIdx.x / 32] = sum;
+  }
+  __syncthreads();
+  const int line = static_cast<int>(threadIdx.x);
+  if (line >= rows_at_once || first + line >= matrix.rows) return;
+  double sum = 0;
+  for (const double of_warp : of_warps[line]) sum += of_warp;
+  q[first + line] = sum * Numbers<storage>::scale;
+}
+
+/// Parts of r = K' u: of blockIdx.y's chunk of rows.
+template <Storage storage>
+__global__ void __launch_bounds__(product_threads)
+    transposed_kernel(const Matrix matrix, const double* __restrict__ u, int chunk, std::size_t pitch,
+                      typename Numbers<storage>::Compute* __restrict__ parts) {
+  using Compute = typename Numbers<storage>::Compute;
+  constexpr int per_group = Numbers<storage>::per_group;
+  const int group = static_cast<int>(blockIdx.x * product_threads + threadIdx.x);
+  if (group >= groups_of<storage>(matrix.columns)) return;
+  const int first = static_cast<int>(blockIdx.y) * chunk, end = min(first + chunk, matrix.rows);
+  const unsigned char* column = matrix.data + std::size_t{16} * group;
+  Compute sums[per_group] = {};
+#pragma unroll 8
+  for (int i = first; i < end; ++i) {
+    Compute x[per_group];
+    Numbers<storage>::unpack(load_once(column + i * matrix.row_pitch), x);
+    const Compute with = static_cast<Compute>(__ldg(u + i) * Numbers<storage>::scale);
+#pragma unroll
+    for (int e = 0; e < per_group; ++e) sums[e] += x[e] * with;
+  }
+  Compute* to = parts + blockIdx.y * pitch + std::size_t{per_group} * group;
+#pragma unroll
+  for (int e = 0; e < per_group; ++e) to[e] = sums[e];
+}
+
+/// r from its parts: warp w of a block sums the chunks w, w + 8, ...
+template <Storage storage>
+__global__ void __launch_bounds__(product_threads)
+    sum_chunks_kernel(const typename Numbers<storage>::Compute* __restrict__ parts, int chunks, std::size_t pitch,
+                      int columns, double* __restrict__ r) {
+  __shared__ double of_warps[product_warps][32];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int column = static_cast<int>(blockIdx.x) * 32 + lane;
+  double sum = 0;
+  if (column < columns) {
+#pragma unroll 8
+    for (int chunk = warp; chunk < chunks; chunk += product_warps) {
+      sum += static_cast<double>(parts[chunk * pitch + column]);
+    }
+  }
+  of_warps[warp][lane] = sum;
+  __syncthreads();
+  if (warp != 0 || column >= columns) return;
+  double r_here = 0;
+  for (int i = 0; i < product_warps; ++i) r_here += of_warps[i][lane];
+  r[column] = r_here * Numbers<storage>::scale;
+}
+
+}  // namespace fedsinkhorn::cuda::dense

@@ -1,0 +1,322 @@
+// Rounds of Sinkhorn with one read of the stored kernel each, in one launch.
+//
+// A block has a part of the columns of some rows; v and its sum of r stay in registers, column by column. Its warps:
+//   14 consumers   the dots K v of step s + 1, then r += u K of step s, from a ring in shared memory
+//   1 reducer      q = the dots of all warps and of all blocks of the cluster, u = a / q
+//   1 producer     keeps the ring full
+// They meet at barriers in shared memory, so the reducer's latency hides behind the consumers' next step. After each
+// round the blocks wait for each other twice: for all parts of r, and for the new v. K does not depend on v: the
+// producer fills the ring with the next round's rows meanwhile, and memory does not rest.
+#pragma once
+
+#include "backend/cuda/dense_columns.cuh"
+#include "backend/cuda/dense_task.cuh"
+
+namespace fedsinkhorn::cuda::dense {
+
+/// Status of a round from the parts of all blocks. One warp.
+__device__ inline void combine_status(const Task& task, int round) {
+  const PlainRounds& rounds = task.rounds;
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const auto joined = [&](const RoundPart* parts, int count) {
+    RoundPart all;
+    for (int i = lane; i < count; i += 32) {
+      RoundPart part;
+      part.error = __ldcg(&parts[i].error);
+      part.least = __ldcg(&parts[i].least);
+      part.greatest = __ldcg(&parts[i].greatest);
+      all.join(rounds.norm, part);
+    }
+    all.join_warp(rounds.norm);
+    return all;
+  };
+  const int blocks = static_cast<int>(gridDim.x), teams = task.shape.teams;
+  if (lane == 0) wait_for_count(&task.scratch.meeting->status, static_cast<unsigned>((round + 1) * (blocks + teams)));
+  __syncwarp();
+  const RoundPart of_rows = joined(task.scratch.of_rows + (round & 1) * teams, teams);
+  RoundPart all = joined(task.scratch.of_columns + (round & 1) * blocks, blocks);
+  const double error_b = all.error;
+  all.join(rounds.norm, of_rows);
+  if (lane != 0) return;
+  rounds.status[round] = {of_rows.error, error_b, all.least, all.greatest};
+  *rounds.made = round + 1;
+  const bool safe = all.least >= 1 / rounds.safe_scaling && all.greatest <= rounds.safe_scaling;
+  task.scratch.meeting->stop[round] = error_b <= rounds.tolerance || !safe;
+}
+
+template <class Compute, int rows>
+__device__ void produce(const Task& task, const Place& place, Shared<Compute, rows>& shared, unsigned char* ring) {
+  const std::uint64_t policy = read_once_policy();
+  const std::uint32_t slots = static_cast<std::uint32_t>(task.shape.slots);
+  const bool leader = (threadIdx.x & 31) == 0;
+  const bool keeps_status = blockIdx.x == 0 && task.rounds.b != nullptr;
+  const unsigned char* part = task.kernel + place.rank * task.part_bytes;
+  Cursor cursor;
+  const auto issue = [&](int from, int to) {
+    for (int step = from; step < to; ++step, cursor.next(slots)) {
+      if (!leader) continue;
+      wait(&shared.empty[cursor.slot], cursor.parity ^ 1U);  // of a slot never used: at once
+      arrive_expecting(&shared.full[cursor.slot], rows * place.bytes);
+#pragma unroll
+      for (int i = 0; i < rows; ++i) {
+        // after the last row: the last row again; its u is 0 there
+        const int row = min((place.team + step * task.shape.teams) * rows + i, task.rows - 1);
+        copy_to_shared(ring + cursor.slot * task.shape.slot_bytes + i * place.bytes, part + row * task.row_pitch,
+                       place.bytes, &shared.full[cursor.slot], policy);
+      }
+    }
+  };
+  const int ahead = min(task.shape.slots, place.steps);
+  issue(0, ahead);
+  for (int round = 0;; ++round) {
+    if (blockIdx.x == 0) {
+      if (keeps_status && round > 0) combine_status(task, round - 1);
+      if (leader) count_up(&task.scratch.meeting->parts_of_r);
+    }
+    issue(ahead, place.steps);
+    const Cursor next_round = cursor;
+    const bool prefetch = round + 1 < task.rounds.count;
+    if (prefetch) issue(0, ahead);
+    __syncwarp();
+    __syncthreads();
+    if (shared.go_on[round & 1] != 0) continue;
+    if (keeps_status) combine_status(task, round);
+    if (prefetch && leader) {  // copies nobody wants must not outlive the block
+      cursor = next_round;
+      for (int i = 0; i < ahead; ++i, cursor.next(slots)) wait(&shared.full[cursor.slot], cursor.parity);
+    }
+    return;
+  }
+}
+
+template <Storage storage, int rows>
+__device__ void reduce(const Task& task, const Place& place, Shared<typename Numbers<storage>::Compute, rows>& shared) {
+  using Compute = typename Numbers<storage>::Compute;
+  constexpr double scale = Numbers<storage>::scale;
+  const PlainRounds& rounds = task.rounds;
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int parts = task.shape.parts, teams = task.shape.teams;
+  const int line = min(lane, rows - 1);  // lane i has row i of a step; the others follow the last
+  std::uint32_t number = 0;              // of the step, over all rounds
+  for (int round = 0;; ++round) {
+    RoundPart part;
+    const auto row_of = [&](int step) { return (place.team + step * teams) * rows + lane; };
+    const auto here = [&](int step) { return lane < rows && step < place.steps && row_of(step) < task.rows; };
+    double next_a = here(0) ? rounds.a[row_of(0)] : 0;
+    double next_u = here(0) ? __ldcg(rounds.u + row_of(0)) : 0;
+    for (int step = 0; step < place.steps; ++step, ++number) {
+      const int buffer = static_cast<int>(number & 1U);
+      const std::uint32_t parity = (number >> 1) & 1U;
+      const double a = next_a, old_u = next_u;
+      next_a = here(step + 1) ? rounds.a[row_of(step + 1)] : 0;
+      next_u = here(step + 1) ? __ldcg(rounds.u + row_of(step + 1)) : 0;
+
+      wait(&shared.dots_ready[buffer], parity);
+      Compute sums[4] = {};
+#pragma unroll
+      for (int warp = 0; warp < consumer_warps; ++warp) sums[warp & 3] += shared.dots[buffer][line][warp];
+      double q = static_cast<double>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+      if (parts > 1) {
+        if (lane == 0) {
+          arrive_expecting(&shared.parts_ready[buffer], static_cast<std::uint32_t>(parts * rows * sizeof(double)));
+        }
+        if (lane < rows) {
+          for (int to = 0; to < parts; ++to) {
+            send(q, &shared.of_parts[buffer][lane][place.rank], &shared.parts_ready[buffer],
+                 static_cast<std::uint32_t>(to));
+          }
+        }
+        wait(&shared.parts_ready[buffer], parity);
+        q = 0;
+        for (int from = 0; from < parts; ++from) q += shared.of_parts[buffer][line][from];
+      }
+      q *= scale;
+      const double u = here(step) ? a / q : 0;
+      if (lane < rows) shared.u[buffer][lane] = static_cast<Compute>(u * scale);
+      __syncwarp();
+      if (lane == 0) arrive(&shared.u_ready[buffer]);
+      if (place.rank == 0 && here(step)) {
+        part.meet(rounds.norm, old_u * q - a, q);
+        rounds.q[row_of(step)] = q;
+        rounds.u[row_of(step)] = u;
+      }
+    }
+    if (place.rank == 0 && rounds.b != nullptr) {
+      part.join_warp(rounds.norm);
+      if (lane == 0) {
+        task.scratch.of_rows[(round & 1) * teams + place.team] = part;
+        count_up(&task.scratch.meeting->status);
+      }
+      __syncwarp();
+    }
+    __syncthreads();
+    if (shared.go_on[round & 1] == 0) return;
+  }
+}
+
+/// Sums over the warp of `count` numbers a lane, count a power of two: lane i * 32 / count has the sum of number i. The
+/// bits do not depend on i.
+template <class Compute, int count>
+__device__ Compute sum_warp(Compute (&x)[count]) {
+  const unsigned lane = threadIdx.x & 31;
+  unsigned distance = 16;
+#pragma unroll
+  for (int width = count / 2; width > 0; width /= 2, distance /= 2) {
+    const bool upper = (lane & distance) != 0;
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+      const Compute other = __shfl_xor_sync(~0U, upper ? x[i] : x[i + width], distance);
+      x[i] = (upper ? x[i + width] : x[i]) + other;
+    }
+  }
+#pragma unroll
+  for (; distance > 0; distance /= 2) x[0] += __shfl_xor_sync(~0U, x[0], distance);
+  return x[0];
+}
+
+template <Storage storage, int groups, int rows>
+__device__ void consume(const Task& task, const Place& place, Shared<typename Numbers<storage>::Compute, rows>& shared,
+                        const unsigned char* ring) {
+  using Compute = typename Numbers<storage>::Compute;
+  constexpr int per_group = Numbers<storage>::per_group;
+  const std::uint32_t slots = static_cast<std::uint32_t>(task.shape.slots);
+  const std::uint32_t thread = threadIdx.x;
+  const unsigned lane = thread & 31, warp = thread >> 5;
+  const std::size_t first = place.rank * task.shape.part_columns;
+  Compute v[groups][per_group], r[groups][per_group];
+
+  const auto number_of = [&](int g) { return static_cast<std::uint32_t>(g * consumer_threads) + thread; };
+  // groups after the end of the part: the last one again, with v = 0 there and r never looked at
+  const auto group_at = [&](const unsigned char* row, int g) {
+    return reinterpret_cast<const uint4*>(row)[min(number_of(g), place.groups - 1)];
+  };
+  Cursor dotted, added;
+  std::uint32_t dots_made = 0, rows_added = 0;
+
+  const auto make_dots = [&] {
+    wait(&shared.full[dotted.slot], dotted.parity);
+    const unsigned char* slot = ring + dotted.slot * task.shape.slot_bytes;
+    Compute sums[rows];
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      Compute chains[2] = {};
+#pragma unroll
+      for (int g = 0; g < groups; ++g) {
+        Compute x[per_group];
+        Numbers<storage>::unpack(group_at(slot + i * place.bytes, g), x);
+#pragma unroll
+        for (int e = 0; e < per_group; ++e) chains[e & 1] += x[e] * v[g][e];
+      }
+      sums[i] = chains[0] + chains[1];
+    }
+    const Compute sum = sum_warp<Compute, rows>(sums);
+    const unsigned buffer = dots_made & 1U;
+    if (lane % (32 / rows) == 0) shared.dots[buffer][lane / (32 / rows)][warp] = sum;
+    __syncwarp();
+    if (lane == 0) arrive(&shared.dots_ready[buffer]);
+    dotted.next(slots);
+    ++dots_made;
+  };
+  const auto add_rows = [&] {
+    const unsigned buffer = rows_added & 1U;
+    wait(&shared.u_ready[buffer], (rows_added >> 1) & 1U);
+    const unsigned char* slot = ring + added.slot * task.shape.slot_bytes;
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      const Compute u = shared.u[buffer][i];
+#pragma unroll
+      for (int g = 0; g < groups; ++g) {
+        Compute x[per_group];
+        Numbers<storage>::unpack(group_at(slot + i * place.bytes, g), x);
+#pragma unroll
+        for (int e = 0; e < per_group; ++e) r[g][e] += u * x[e];
+      }
+    }
+    __syncwarp();
+    if (lane == 0) arrive(&shared.empty[added.slot]);
+    added.next(slots);
+    ++rows_added;
+  };
+
+#pragma unroll
+  for (int g = 0; g < groups; ++g) {
+#pragma unroll
+    for (int e = 0; e < per_group; ++e) {
+      const std::size_t column = first + number_of(g) * per_group + e;
+      const bool inside = number_of(g) < place.groups && column < task.columns;
+      v[g][e] = inside ? static_cast<Compute>(__ldcg(task.rounds.x + column) * Numbers<storage>::scale) : Compute{0};
+    }
+  }
+  for (int round = 0;; ++round) {
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+#pragma unroll
+      for (int e = 0; e < per_group; ++e) r[g][e] = 0;
+    }
+    make_dots();
+    for (int step = 1; step < place.steps; ++step) {
+      make_dots();
+      add_rows();
+    }
+    add_rows();
+
+    // 16 bytes at a time: first and per_group are such that all of these are aligned
+    constexpr int per_store = 16 / sizeof(Compute), stores = per_group / per_store;
+    Compute* parts_of_r = static_cast<Compute*>(task.scratch.parts_of_r) + place.team * task.scratch.pitch + first;
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      if (number_of(g) >= place.groups) continue;
+#pragma unroll
+      for (int i = 0; i < stores; ++i) {
+        __stcg(reinterpret_cast<float4*>(parts_of_r + number_of(g) * per_group + i * per_store),
+               packed(&r[g][i * per_store]));
+      }
+    }
+    const bool go_on = finish_columns<storage, rows>(task, round, shared);
+    if (!go_on) return;
+    const Compute* new_v = static_cast<const Compute*>(task.scratch.v) + first;
+#pragma unroll
+    for (int g = 0; g < groups; ++g) {
+      if (number_of(g) >= place.groups) continue;
+#pragma unroll
+      for (int i = 0; i < stores; ++i) {
+        unpacked(__ldcg(reinterpret_cast<const float4*>(new_v + number_of(g) * per_group + i * per_store)),
+                 &v[g][i * per_store]);
+      }
+    }
+  }
+}
+
+template <Storage storage, int groups, int rows>
+__global__ void __launch_bounds__(block_threads, 1) rounds_kernel(const __grid_constant__ Task task) {
+  using Numbers = Numbers<storage>;
+  extern __shared__ __align__(128) unsigned char ring[];
+  __shared__ Shared<typename Numbers::Compute, rows> shared;
+  const Place place(task, rows, Numbers::per_group);
+  if (threadIdx.x == 0) {
+    for (int slot = 0; slot < task.shape.slots; ++slot) {
+      init(&shared.full[slot], 1);
+      init(&shared.empty[slot], consumer_warps);
+    }
+    for (int buffer = 0; buffer < 2; ++buffer) {
+      init(&shared.dots_ready[buffer], consumer_warps);
+      init(&shared.parts_ready[buffer], 1);
+      init(&shared.u_ready[buffer], 1);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  cluster_sync();  // nobody sends to a block whose barriers are not there yet
+  const unsigned warp = threadIdx.x >> 5;
+  if (warp < consumer_warps) {
+    consume<storage, groups, rows>(task, place, shared, ring);
+  } else if (warp == consumer_warps) {
+    reduce<storage, rows>(task, place, shared);
+  } else {
+    produce(task, place, shared, ring);
+  }
+  __syncwarp();
+  cluster_sync();  // nor to a block that has gone
+}
+
+}  // namespace fedsinkhorn::cuda::dense

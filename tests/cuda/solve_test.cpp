@@ -203,6 +203,19 @@ TEST_F(CudaSolve, EveryTopology) {
   }
 }
 
+TEST_F(CudaSolve, MoreClientsThanRows) {
+  const OwnedProblem owned = testing::random_problem(5, 4, 0.1, 17, 2);
+  const Result expected = solve(owned.view(), budget("cpu", 20));
+  for (const char* topology : {"all-to-all", "star", "grid", "row-reduce"}) {
+    Options options = budget("cuda", 20);
+    options.topology = topology;
+    options.clients = 7;
+    const Result result = solve(owned.view(), options);
+    EXPECT_LE(largest_difference(result.f, expected.f), 1e-12) << topology;
+    EXPECT_LE(largest_difference(result.g, expected.g), 1e-12) << topology;
+  }
+}
+
 TEST_F(CudaSolve, Asynchronously) {
   const OwnedProblem owned = testing::random_problem(101, 83, 0.05, 16);
   Options options = on("cuda");

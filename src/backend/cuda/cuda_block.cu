@@ -59,8 +59,8 @@ class CudaBlock final : public Block {
         targets_(settings.targets),
         epsilon_(settings.kernel.epsilon),
         costs_(upload_costs(block, settings.simd, settings.kernel.threads, stream_)),
-        kernel_(make_operator(block, costs_, settings.kernel, settings.targets)),
-        loop_(*kernel_, stream_),
+        kernel_(is_empty() ? nullptr : make_operator(block, costs_, settings.kernel, settings.targets)),
+        loop_(is_empty() ? nullptr : std::make_unique<DeviceLoop>(*kernel_, stream_)),
         phi_(rows()),
         psi_(columns()),
         on_rows_(targets_ * rows()),
@@ -77,6 +77,7 @@ class CudaBlock final : public Block {
   void set_epsilon(double epsilon) override { epsilon_ = epsilon; }
 
   void absorb(std::span<const double> phi, std::span<const double> psi) override {
+    if (is_empty()) return;
     const OnDevice current(device_);
     upload(phi.data(), rows(), phi_);
     upload(psi.data(), columns(), psi_);
@@ -85,16 +86,16 @@ class CudaBlock final : public Block {
   }
 
   void apply(std::size_t targets, const double* v, double* q) override {
+    if (is_empty()) return fill(targets * rows(), q);
     const OnDevice current(device_);
-    if (columns() == 0) return fill(targets * rows(), q);
     upload(v, targets * columns(), on_columns_);
     kernel_->apply(targets, on_columns_.data(), on_rows_.data(), stream_.get());
     download(on_rows_, targets * rows(), q);
   }
 
   void apply_transposed(std::size_t targets, const double* u, double* r) override {
+    if (is_empty()) return fill(targets * columns(), r);
     const OnDevice current(device_);
-    if (rows() == 0) return fill(targets * columns(), r);
     upload(u, targets * rows(), on_rows_);
     kernel_->apply_transposed(targets, on_rows_.data(), on_columns_.data(), stream_.get());
     download(on_columns_, targets * columns(), r);
@@ -110,8 +111,8 @@ class CudaBlock final : public Block {
   void end_transposed(std::size_t targets, double* r) override { apply_transposed(targets, pieces_.data(), r); }
 
   void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
+    if (is_empty()) return fill(targets * columns(), r);
     const OnDevice current(device_);
-    if (rows() == 0) return fill(targets * columns(), r);
     upload(a, rows(), a_);
     upload(v, targets * columns(), on_columns_);
     more_on_columns_.reserve(targets * columns());
@@ -123,9 +124,9 @@ class CudaBlock final : public Block {
   }
 
   std::int64_t run_alone(const LoneRounds& rounds) override {
+    if (is_empty()) return 0;
     const OnDevice current(device_);
-    if (rows() == 0 || columns() == 0) return 0;
-    return loop_.run(rounds);
+    return loop_->run(rounds);
   }
 
   void row_log_sums(std::span<const double> psi, std::span<double> sums) override {
@@ -202,6 +203,8 @@ class CudaBlock final : public Block {
     stream_.wait();
     std::copy_n(staging_.data(), count, to);
   }
+  /// Of a client that has no rows or no columns: there is nothing to sum.
+  [[nodiscard]] bool is_empty() const { return rows() == 0 || columns() == 0; }
   static void fill(std::size_t count, double* with_zeros) { std::fill_n(with_zeros, count, 0.0); }
 
   int device_;
@@ -211,7 +214,7 @@ class CudaBlock final : public Block {
   Stream stream_;
   DeviceCosts costs_;
   std::unique_ptr<Operator> kernel_;
-  DeviceLoop loop_;
+  std::unique_ptr<DeviceLoop> loop_;
   DeviceBuffer<double> phi_, psi_;
   DeviceBuffer<double> on_rows_, on_columns_;  // targets x rows, targets x columns
   DeviceBuffer<double> more_on_rows_, more_on_columns_;

@@ -1,0 +1,70 @@
+// What Anderson acceleration remembers of a target, and is told of a round.
+#pragma once
+
+#include <cstddef>
+
+#include "core/anderson_rules.hpp"
+#include "fedsinkhorn/options.hpp"
+
+namespace fedsinkhorn::cuda {
+
+inline constexpr int kMost = static_cast<int>(kMostMemory);
+inline constexpr int kMostImages = kMost + 2;  // of the differences kept, and the candidate's
+
+/// What is remembered of a target. Points lie in a ring: the newest accepted one in slot `newest`, earlier ones before
+/// it. A difference has the slot of its later point.
+struct AndersonTarget {
+  int known;   // differences
+  int newest;  // slot
+  int gammas;  // of the point to be tried; 0: the plain image
+  bool has_latest;
+  bool is_cut;
+  bool has_rejected;
+  bool has_met_noise;
+  bool accepted;  // the last round
+  int accepted_rounds;
+  int rejected_rounds;
+  double reach, radius, length;
+  double floor, slack, gain;
+  double residual2, largest_residual, sum_weights, sum_residual;
+  double gamma[kMost];  // oldest difference first
+  double sum_dx[kMostImages], sum_dr[kMostImages], dx_r[kMostImages], longest[kMostImages];
+  double products[kMostImages][kMostImages];  // <dx_i, dR_j>
+};
+
+namespace anderson_steps {
+
+using namespace fedsinkhorn::anderson;  // the rules
+
+inline constexpr int kThreads = 256;
+inline constexpr int kWarps = kThreads / 32;
+inline constexpr int kChunk = 1024;  // entries of a vector that one block looks at
+inline constexpr int kPairChunk = 4096;
+
+enum Sum : int { kErrorA, kErrorB, kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kSums };
+enum Maximum : int { kLargestA, kLargestB, kLargestResidual, kLargestStep, kGreatest, kLeastNegated, kMaxima };
+inline constexpr int kNumbers = int{kSums} + int{kMaxima};
+
+inline int chunks_of(std::size_t size, int chunk) { return static_cast<int>((size + chunk - 1) / chunk); }
+
+__device__ inline double infinity() { return __longlong_as_double(0x7ff0000000000000LL); }
+/// The larger one; NaN is larger than any number.
+__device__ inline double worse(double x, double y) { return x >= y || isnan(x) ? x : y; }
+__device__ inline int before(int slot, int steps, int ring) { return (slot - steps % ring + ring) % ring; }
+
+struct Numbers {
+  double sums[kSums];
+  double maxima[kMaxima];
+
+  __device__ void count_error(Norm norm, Sum sum, Maximum maximum, double error) {
+    sums[sum] += norm == Norm::l2 ? error * error : fabs(error);
+    maxima[maximum] = worse(maxima[maximum], fabs(error));
+  }
+  __device__ void count_product(double product) {
+    maxima[kGreatest] = worse(maxima[kGreatest], product);
+    maxima[kLeastNegated] = worse(maxima[kLeastNegated], -product);
+  }
+};
+
+}  // namespace anderson_steps
+}  // namespace fedsinkhorn::cuda

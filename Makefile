@@ -29,6 +29,14 @@ test-gpu: build/build.ninja ## Build and run the tests that need a GPU; without 
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
 
+bench-gpu: build/build.ninja ## Build and run the benchmarks of the CUDA backend, and of rivals where PyTorch is
+	cmake --build --preset release --target gpu-benches
+	@for bench in build/gpu-benches/*; do echo "== $$bench"; $$bench || exit 1; done
+	@if python3 -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then python3 bench/cuda/rivals.py; fi
+
+portable: build-portable/build.ninja ## Build the program for machines without these packages (build-portable/, with lib/)
+	cmake --build --preset portable --target fedsinkhorn-cli
+
 # Left out: tests that mostly wait for time limits, and those that run the same code very often.
 slow_under_sanitizers = LostClient|AVeryLongTrace|OnThreads.Conform/[78]|ThreadsTest|DemoDrawsAPicture|FiftyDigits|Simulated\.Conform|AlwaysConverges|ManyClients
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
@@ -66,7 +74,7 @@ install: build ## Install program, library and headers (PREFIX=/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean: ## Remove everything built
-	rm -rf build build-debug build-asan build-tsan build-fuzz demo-output
+	rm -rf build build-portable build-debug build-asan build-tsan build-fuzz demo-output
 
 build: build/build.ninja
 	cmake --build --preset release
@@ -74,6 +82,10 @@ build: build/build.ninja
 # Configured once; from then on ninja sees to it that changed CMake files are read again.
 build/build.ninja: CMakePresets.json | packages-build
 	cmake --preset release
+	@touch $@
+
+build-portable/build.ninja: CMakePresets.json | packages-build
+	cmake --preset portable
 	@touch $@
 
 build-asan/build.ninja: CMakePresets.json | packages-build

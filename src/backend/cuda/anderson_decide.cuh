@@ -124,7 +124,7 @@ __device__ inline void extrapolate(AndersonTarget& state, int ring, double* memo
   state.gammas = k;
 }
 
-__global__ inline void __launch_bounds__(kDecideThreads)
+static __global__ void __launch_bounds__(kDecideThreads)
     decide(Norm norm, int memory, int ring, int chunks, const double* parts, int pair_chunks, const double* pair_parts,
            AndersonTarget* states, AndersonRound* rounds) {
   extern __shared__ double scratch[];

@@ -9,7 +9,7 @@ BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-gpu bench asan tsan tsan-comm fuzz format format-check lint install clean \
+.PHONY: help demo test test-gpu bench bench-gpu portable asan tsan tsan-comm fuzz format format-check lint install clean \
         build packages-build packages-lint packages-fuzz
 
 help: ## Show this list

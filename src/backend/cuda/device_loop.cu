@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "backend/cuda/device_loop.hpp"
@@ -6,8 +7,10 @@
 namespace fedsinkhorn::cuda {
 namespace {
 
-/// Rounds from one look of the host to the next, at most.
+/// Rounds from one look of the host to the next, at most; fewer where they take long, so that a stop is heard.
 constexpr int kBatch = 64;
+constexpr int kFirstBatch = 8;
+constexpr double kBatchSeconds = 0.3;
 constexpr int kThreads = 128;
 
 /// The larger one; NaN is larger than any number.
@@ -264,9 +267,14 @@ std::int64_t DeviceLoop::run(const LoneRounds& rounds) {
   control.goal_gain = rounds.goal_gain;
   std::int64_t made = 0;
   bool goes_on = true;
+  int batch = kFirstBatch;
   while (goes_on && made < rounds.most) {
-    control.limit = static_cast<int>(std::min({std::int64_t{kBatch}, rounds.look_every, rounds.most - made}));
+    control.limit = static_cast<int>(std::min({std::int64_t{batch}, rounds.look_every, rounds.most - made}));
+    const auto start = std::chrono::steady_clock::now();
     const LoopControl after = make_batch(control);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    const double affordable = kBatchSeconds * control.limit / std::max(taken.count(), 1e-9);
+    batch = static_cast<int>(std::clamp(std::min(2.0 * batch, affordable), 1.0, double{kBatch}));
     goes_on = !after.wants_host;
     // A round that gave no numbers is for the caller to make in another way.
     const int counted = after.unusable && anderson_ ? after.made - 1 : after.made;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace fedsinkhorn::cuda {

@@ -1,5 +1,8 @@
 #include "backend/cuda/many_targets.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "backend/cuda/cublas.hpp"
 #include "backend/cuda/finish_rounds.hpp"
 #include "backend/cuda/own_product.hpp"
@@ -19,11 +22,13 @@ __global__ void write_made(int count, int* made) { *made = count; }
 
 class Products final : public ManyTargets {
  public:
-  explicit Products(std::unique_ptr<Cublas> cublas) : cublas_(std::move(cublas)) {}
+  explicit Products(std::unique_ptr<Cublas> cublas) : cublas_(std::move(cublas)) {
+    if (!cublas_) own_.emplace();
+  }
 
   void apply(const StoredKernel& kernel, std::size_t targets, const double* v, double* q,
              cudaStream_t stream) override {
-    if (!cublas_) return own_.multiply(kernel, false, targets, v, q, stream);
+    if (!cublas_) return own_->multiply(kernel, false, targets, v, q, stream);
     // Q' = K V': what lies row by row here is transposed to cuBLAS.
     cublas_->multiply(kernel.rows, targets, kernel.columns, {entries(kernel), kernel.stride, true},
                       {v, kernel.columns, false}, q, kernel.rows, stream);
@@ -31,7 +36,7 @@ class Products final : public ManyTargets {
 
   void apply_transposed(const StoredKernel& kernel, std::size_t targets, const double* u, double* r,
                         cudaStream_t stream) override {
-    if (!cublas_) return own_.multiply(kernel, true, targets, u, r, stream);
+    if (!cublas_) return own_->multiply(kernel, true, targets, u, r, stream);
     // R' = K' U'.
     cublas_->multiply(kernel.columns, targets, kernel.rows, {entries(kernel), kernel.stride, false},
                       {u, kernel.rows, false}, r, kernel.columns, stream);
@@ -66,21 +71,23 @@ class Products final : public ManyTargets {
   static const double* entries(const StoredKernel& kernel) { return static_cast<const double*>(kernel.data); }
 
   std::unique_ptr<Cublas> cublas_;
-  OwnProduct own_;
+  std::optional<OwnProduct> own_;  ///< without cuBLAS
   RoundFinisher finisher_;
 };
 
 }  // namespace
 
 std::unique_ptr<ManyTargets> make_many_targets(Storage storage, std::size_t, std::size_t, Multiplier multiplier) {
-  if (multiplier != Multiplier::cublas) return std::make_unique<Products>(nullptr);
-  auto cublas = storage == Storage::float64 ? make_cublas() : nullptr;
-  if (!cublas) return nullptr;
+  // A kernel in fewer bits would have to be widened for cuBLAS first; our own products read it as it is.
+  const bool ask_cublas = multiplier != Multiplier::own && storage == Storage::float64;
+  auto cublas = ask_cublas ? make_cublas() : nullptr;
+  if (!cublas && multiplier == Multiplier::cublas) return nullptr;
   return std::make_unique<Products>(std::move(cublas));
 }
 
 double many_targets_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets) {
-  return own_product_bytes(storage, rows, columns, targets);
+  const double own = own_product_bytes(storage, rows, columns, targets);
+  return storage == Storage::float64 ? std::max(own, static_cast<double>(cublas_workspace_bytes)) : own;
 }
 
 }  // namespace fedsinkhorn::cuda

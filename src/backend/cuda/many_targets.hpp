@@ -26,7 +26,8 @@ class ManyTargets {
   [[nodiscard]] virtual const char* library() const = 0;
 };
 
-/// Who multiplies. best: the faster one of those that are there.
+/// Who multiplies. best: cuBLAS for float64 if it is there, else our own. With cuBLAS the order of summation depends on
+/// the whole shape; with our own, on the length of the sum and the number of targets alone.
 enum class Multiplier { best, cublas, own };
 
 /// On the current device. Empty if cuBLAS is asked for and not there, or the storage is not float64, which it never

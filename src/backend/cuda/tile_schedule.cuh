@@ -1,8 +1,7 @@
-// Who multiplies which part of a product, and the copies from global to shared memory that all products share.
+// Who multiplies which part of a product.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace fedsinkhorn::cuda {
 
@@ -10,7 +9,8 @@ namespace fedsinkhorn::cuda {
 /// of the tile's depth; each is summed from the first to the last step whoever does it, so the order of summation
 /// depends on segments and length alone, not on the number of multiprocessors.
 struct ProductPlan {
-  const double* x = nullptr;     ///< targets x length
+  const void* x = nullptr;       ///< row by row, in the form the tile reads
+  std::size_t x_stride = 0;      ///< elements from one target to the next
   const void* kernel = nullptr;  ///< stored row by row
   std::size_t stride = 0;        ///< of the stored kernel; a multiple of 16 bytes
   double* y = nullptr;           ///< segments x targets x outputs
@@ -58,25 +58,6 @@ class Share {
  private:
   int first_tile_, last_tile_, first_step_, last_step_;
 };
-
-/// Copies `bytes` (0..size) from global to shared memory and fills up with zeros.
-template <int size>
-__device__ inline void copy_async(std::uint32_t shared, const void* global, int bytes) {
-  if constexpr (size == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(bytes) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(global), "r"(bytes), "n"(size)
-                 : "memory");
-  }
-}
-
-__device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-/// Until at most `open` of the groups of copies this thread closed are under way.
-template <int open>
-__device__ inline void await_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(open) : "memory");
-}
 
 /// The whole block wrote the sums it began; the next block may have them.
 __device__ inline void hand_over(int* ready) {

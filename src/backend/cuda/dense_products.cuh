@@ -12,7 +12,7 @@ constexpr int product_warps = product_threads / 32;
 /// Rows a block multiplies with v at once.
 constexpr int rows_at_once = 4;
 /// r is summed over chunks of rows first, then over the chunks: at least this many rows, at most this many chunks.
-constexpr int least_chunk = 128;
+constexpr int least_chunk = 32;
 constexpr int most_chunks = 128;
 
 [[nodiscard]] constexpr int chunk_of(int rows) {
@@ -46,7 +46,7 @@ __device__ inline uint4 load_once(const unsigned char* from) { return __ldcs(rei
 
 /// q = K v. Every row is summed by the same threads in the same order.
 template <Storage storage>
-__global__ void __launch_bounds__(product_threads)
+__global__ void __launch_bounds__(product_threads, 4)
     apply_kernel(const Matrix matrix, const typename Numbers<storage>::Compute* __restrict__ v,
                  double* __restrict__ q) {
   using Compute = typename Numbers<storage>::Compute;
@@ -99,18 +99,28 @@ __global__ void __launch_bounds__(product_threads)
                       typename Numbers<storage>::Compute* __restrict__ parts) {
   using Compute = typename Numbers<storage>::Compute;
   constexpr int per_group = Numbers<storage>::per_group;
+  constexpr int batch = 8;  // loads in flight
   const int group = static_cast<int>(blockIdx.x * product_threads + threadIdx.x);
   if (group >= groups_of<storage>(matrix.columns)) return;
   const int first = static_cast<int>(blockIdx.y) * chunk, end = min(first + chunk, matrix.rows);
   const unsigned char* column = matrix.data + std::size_t{16} * group;
   Compute sums[per_group] = {};
-#pragma unroll 8
-  for (int i = first; i < end; ++i) {
-    Compute x[per_group];
-    Numbers<storage>::unpack(load_once(column + i * matrix.row_pitch), x);
-    const Compute with = static_cast<Compute>(__ldg(u + i) * Numbers<storage>::scale);
+  for (int i = first; i < end; i += batch) {
+    uint4 stored[batch];
+    Compute with[batch];
 #pragma unroll
-    for (int e = 0; e < per_group; ++e) sums[e] += x[e] * with;
+    for (int k = 0; k < batch; ++k) {
+      const int row = min(i + k, end - 1);  // after the last row: the last row times 0
+      stored[k] = load_once(column + row * matrix.row_pitch);
+      with[k] = i + k < end ? static_cast<Compute>(__ldg(u + row) * Numbers<storage>::scale) : Compute{0};
+    }
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      Compute x[per_group];
+      Numbers<storage>::unpack(stored[k], x);
+#pragma unroll
+      for (int e = 0; e < per_group; ++e) sums[e] += x[e] * with[k];
+    }
   }
   Compute* to = parts + blockIdx.y * pitch + std::size_t{per_group} * group;
 #pragma unroll

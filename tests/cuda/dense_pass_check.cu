@@ -45,7 +45,7 @@ struct Instance {
       b[j] =
           j > 0 && random_number(seed + 3, j) < 0.05 ? 0 : (0.1 + random_number(seed + 4, j)) / static_cast<double>(m);
     }
-    for (std::size_t j = 0; j < m; ++j) x[j] = 0.5 + random_number(seed + 5, j);
+    for (std::size_t j = 0; j < m; ++j) x[j] = b[j] > 0 ? 0.5 + random_number(seed + 5, j) : 0;
     for (std::size_t i = 0; i < n; ++i) u[i] = 0.5 + random_number(seed + 6, i);
   }
 };

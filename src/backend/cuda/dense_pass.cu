@@ -27,18 +27,21 @@ constexpr std::size_t compute_bytes(Storage storage) {
 
 }  // namespace
 
-// Bytes of a row, and what its parts become:
-//   up to 13 KB   1 part      groups of 16 bytes a thread   1   2   3   4   6, 7
-//   up to 53 KB   2           rows a step                   4   4   2   2   1
-//   up to 106 KB  4
-//   beyond        8, up to 53 KB each; 42 KB where 7 groups of v and r do not fit into registers
-// More parts: fewer parts of r to sum after a round, and several rows a step share the latency of its sums. The rows of
-// a step have 53 KB at most, so that there are four slots at least.
+//   groups of 16 bytes a thread   1   2   3   4   6, 7
+//   rows a step                   4   4   2   2   1
+// The rows of a step have 53 KB at most, so that there are four slots at least. There are so many parts, 8 at most,
+// that a part has 26 KB or less (bfloat16: 13 KB), and two where a row has more than 13 KB: more parts mean fewer
+// partial r to sum after a round, and more rows a step share the latency of its sums.
+//   columns     float64     float32     mixed       bfloat16      parts x groups
+//   10,000      4 x 3       2 x 3       2 x 3       2 x 2
+//   25,000      8 x 4       4 x 4       4 x 4       4 x 2
+//   50,000      8 x 7       8 x 4       8 x 4       8 x 2
 DenseShape dense_layout(Storage storage, std::size_t columns) {
   constexpr std::size_t unit = 64, group_bytes = std::size_t{16} * consumer_threads, most_step_bytes = 53 * 1024;
   const std::size_t row_bytes = columns * bytes_of(storage);
+  const std::size_t good_part_bytes = most_step_bytes / (storage == Storage::bfloat16 ? 4 : 2);
   std::size_t parts = row_bytes <= most_step_bytes / 4 ? 1 : 2;
-  while (parts < max_parts && row_bytes > parts * most_step_bytes / 2) parts *= 2;
+  while (parts < max_parts && row_bytes > parts * good_part_bytes) parts *= 2;
   const std::size_t part_bytes = round_up((row_bytes + parts - 1) / parts, unit);
   const std::size_t groups = (part_bytes + group_bytes - 1) / group_bytes;
   DenseShape shape;
@@ -109,7 +112,7 @@ class Pass final : public DensePass {
   void apply_transposed(const StoredKernel& kernel, const double* u, double* r, cudaStream_t stream) override {
     const auto groups = static_cast<std::size_t>(groups_of<storage>(columns_));
     const int chunks = chunks_of(rows_);
-    const dim3 grid(blocks_for(groups, product_threads), static_cast<unsigned>(chunks));
+    const dim3 grid(blocks_for(groups, 32), static_cast<unsigned>(chunks));
     transposed_kernel<storage>
         <<<grid, product_threads, 0, stream>>>(matrix_of(kernel), u, chunk_of(rows_), pitch_, parts_of_r_.data());
     check(cudaGetLastError(), "parts of r = K' u");

@@ -47,7 +47,7 @@ __device__ inline void combine_status(const Task& task, int round) {
 }
 
 /// Memory serves some multiprocessors faster than others, and a round ends when the slowest team is done. So nobody may
-/// be more than a few steps ahead of the average: memory then has time for the others. Only the order in time depends
+/// be more than a step ahead of the average: memory then has time for the others. Only the order in time depends
 /// on this. One thread of a team.
 class Pace {
  public:
@@ -66,7 +66,7 @@ class Pace {
   }
 
  private:
-  static constexpr unsigned lead = 3;
+  static constexpr unsigned lead = 1;
 
   __device__ void count() {
     count_up_loosely(steps_);

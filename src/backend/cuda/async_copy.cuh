@@ -38,6 +38,18 @@ __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"
       ".reg .pred ended;\n"
+      "again: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+      "@!ended bra again;\n"
+      "}" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+/// The same, for what other blocks of the cluster have sent.
+__device__ inline void wait_for_cluster(Barrier* barrier, std::uint32_t parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred ended;\n"
       "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [%0], %1;\n"
       "@!ended bra again;\n"
       "}" ::"r"(shared_address(barrier)),
@@ -45,21 +57,12 @@ __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
       : "memory");
 }
 
-/// For data that is read once: it gives way to all others in the L2 cache.
-__device__ inline std::uint64_t read_once_policy() {
-  std::uint64_t policy = 0;
-  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
 /// Addresses and bytes are multiples of 16.
-__device__ inline void copy_to_shared(void* to, const void* from, std::uint32_t bytes, Barrier* barrier,
-                                      std::uint64_t policy) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
-      : "memory");
+__device__ inline void copy_to_shared(void* to, const void* from, std::uint32_t bytes, Barrier* barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
 }
 
 __device__ inline std::uint32_t cluster_rank() {
@@ -96,8 +99,18 @@ __device__ inline void sync_some() {
 /// Counters in global memory that only grow, by which blocks wait for each other. Call from one thread; what the
 /// thread's block wrote before a sync is seen by those who waited.
 __device__ inline void count_up(unsigned* counter) {
-  __threadfence();
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+/// Without any order to other memory.
+__device__ inline void count_up_loosely(unsigned* counter) {
+  asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+__device__ inline unsigned count_of(const unsigned* counter) {
+  unsigned seen = 0;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+  return seen;
 }
 
 __device__ inline void wait_for_count(const unsigned* counter, unsigned count) {
@@ -105,7 +118,6 @@ __device__ inline void wait_for_count(const unsigned* counter, unsigned count) {
   do {
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
   } while (seen < count);
-  __threadfence();
 }
 
 }  // namespace fedsinkhorn::cuda

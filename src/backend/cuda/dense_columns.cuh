@@ -121,11 +121,13 @@ __device__ bool finish_columns(const Task& task, int round, Shared<typename Numb
     part.join_warp(task.rounds.norm);
     if (threadIdx.x % 32 == 0) shared.of_warps[threadIdx.x / 32] = part;
     sync_consumers();
-    if (leader) {
+    if (threadIdx.x == 32) {
       RoundPart all;
       for (const RoundPart& of_warp : shared.of_warps) all.join(task.rounds.norm, of_warp);
       task.scratch.of_columns[(round & 1) * static_cast<int>(blocks) + static_cast<int>(blockIdx.x)] = all;
-      count_up(&meeting->status);
+      count_up(&meeting->status[round & 1]);
+    }
+    if (leader) {
       wait_for_count(&meeting->new_v, times * blocks);
       // what round - 1 decided was written before the parts of r of this round were complete
       go_on = round + 1 < task.rounds.count && (round == 0 || __ldcg(&meeting->stop[round - 1]) == 0);

@@ -18,40 +18,41 @@ constexpr std::size_t round_up(std::size_t x, std::size_t unit) { return (x + un
 constexpr unsigned blocks_for(std::size_t items, std::size_t per_block) {
   return static_cast<unsigned>((items + per_block - 1) / per_block);
 }
+constexpr int most_groups(Storage storage) {
+  return storage == Storage::float64 || storage == Storage::float32 ? 7 : 6;
+}
 constexpr std::size_t compute_bytes(Storage storage) {
   return storage == Storage::float64 || storage == Storage::mixed ? 8 : 4;
 }
 
 }  // namespace
 
-//   groups (of 16 bytes a thread)   1   3   4   6   7
-//   rows a step                     4   2   1   1   1
-// The fewest parts a row are taken for which v and r fit into registers (7 groups; 6 where 16 bytes of K are 32 or more
-// of v) and four slots into shared memory. That makes
-//   columns     float64          float32          mixed            bfloat16
-//   10,000      2 parts x 6      1 x 6            1 x 6            1 x 3
-//   25,000      4 x 7            2 x 7            4 x 4            2 x 6
-//   50,000      8 x 7            4 x 7            8 x 4            4 x 6
+//   groups of 16 bytes a thread   1   2   3   4   6, 7
+//   rows a step                   4   4   2   2   1
+// The rows of a step have 53 KB at most, so that there are four slots at least. There are so many parts, 8 at most,
+// that a part has 26 KB or less (bfloat16: 13 KB), and two where a row has more than 13 KB: more parts mean fewer
+// partial r to sum after a round, and more rows a step share the latency of its sums.
+//   columns     float64     float32     mixed       bfloat16      parts x groups
+//   10,000      4 x 3       2 x 3       2 x 3       2 x 2
+//   25,000      8 x 4       4 x 4       4 x 4       4 x 2
+//   50,000      8 x 7       8 x 4       8 x 4       8 x 2
 DenseShape dense_layout(Storage storage, std::size_t columns) {
-  constexpr std::size_t group_bytes = std::size_t{16} * consumer_threads, unit = 64, most_part_bytes = 53 * 1024;
-  const bool few_registers = storage == Storage::mixed || storage == Storage::bfloat16;
+  constexpr std::size_t unit = 64, group_bytes = std::size_t{16} * consumer_threads, most_step_bytes = 53 * 1024;
   const std::size_t row_bytes = columns * bytes_of(storage);
+  const std::size_t good_part_bytes = most_step_bytes / (storage == Storage::bfloat16 ? 4 : 2);
+  std::size_t parts = row_bytes <= most_step_bytes / 4 ? 1 : 2;
+  while (parts < max_parts && row_bytes > parts * good_part_bytes) parts *= 2;
+  const std::size_t part_bytes = round_up((row_bytes + parts - 1) / parts, unit);
+  const std::size_t groups = (part_bytes + group_bytes - 1) / group_bytes;
   DenseShape shape;
-  for (std::size_t parts = 1; parts <= max_parts; parts *= 2) {
-    const std::size_t part_bytes = round_up((row_bytes + parts - 1) / parts, unit);
-    const std::size_t groups = (part_bytes + group_bytes - 1) / group_bytes;
-    if (groups > (few_registers ? 6 : 7) || part_bytes > most_part_bytes) continue;
-    shape.parts = static_cast<int>(parts);
-    shape.groups = groups == 1                                ? 1
-                   : groups <= 3                              ? 3
-                   : groups == 4 && storage == Storage::mixed ? 4
-                   : groups <= 6                              ? 6
-                                                              : 7;
-    shape.rows_a_step = shape.groups == 1 ? 4 : shape.groups == 3 ? 2 : 1;
-    shape.part_columns = part_bytes / bytes_of(storage);
-    shape.slot_bytes = round_up(static_cast<std::size_t>(shape.rows_a_step) * part_bytes, 128);
-    break;
-  }
+  if (groups > static_cast<std::size_t>(most_groups(storage)) || part_bytes > most_step_bytes) return shape;
+  shape.parts = static_cast<int>(parts);
+  shape.rows_a_step = part_bytes <= most_step_bytes / 4 ? 4 : part_bytes <= most_step_bytes / 2 ? 2 : 1;
+  shape.groups = shape.rows_a_step == 1   ? most_groups(storage)
+                 : shape.rows_a_step == 2 ? std::max(static_cast<int>(groups), 3)
+                                          : static_cast<int>(groups);
+  shape.part_columns = part_bytes / bytes_of(storage);
+  shape.slot_bytes = round_up(static_cast<std::size_t>(shape.rows_a_step) * part_bytes, 128);
   return shape;
 }
 
@@ -61,16 +62,13 @@ using RoundsKernel = void (*)(Task);
 
 template <Storage storage>
 RoundsKernel rounds_kernel_of(int groups) {
-  if (groups == 1) return rounds_kernel<storage, 1, 4>;
-  if (groups == 3) return rounds_kernel<storage, 3, 2>;
-  if (groups == 6) return rounds_kernel<storage, 6, 1>;
-  if constexpr (storage == Storage::mixed) {
-    if (groups == 4) return rounds_kernel<storage, 4, 1>;
+  switch (groups) {
+    case 1: return rounds_kernel<storage, 1, 4>;
+    case 2: return rounds_kernel<storage, 2, 4>;
+    case 3: return rounds_kernel<storage, 3, 2>;
+    case 4: return rounds_kernel<storage, 4, 2>;
+    default: return rounds_kernel<storage, most_groups(storage), 1>;
   }
-  if constexpr (storage == Storage::float64 || storage == Storage::float32) {
-    if (groups == 7) return rounds_kernel<storage, 7, 1>;
-  }
-  throw std::logic_error("no kernel for these rows");
 }
 
 __global__ void divide_kernel(const double* a, const double* q, int rows, double* u) {
@@ -114,7 +112,7 @@ class Pass final : public DensePass {
   void apply_transposed(const StoredKernel& kernel, const double* u, double* r, cudaStream_t stream) override {
     const auto groups = static_cast<std::size_t>(groups_of<storage>(columns_));
     const int chunks = chunks_of(rows_);
-    const dim3 grid(blocks_for(groups, product_threads), static_cast<unsigned>(chunks));
+    const dim3 grid(blocks_for(groups, 32), static_cast<unsigned>(chunks));
     transposed_kernel<storage>
         <<<grid, product_threads, 0, stream>>>(matrix_of(kernel), u, chunk_of(rows_), pitch_, parts_of_r_.data());
     check(cudaGetLastError(), "parts of r = K' u");

@@ -12,7 +12,7 @@ constexpr int product_warps = product_threads / 32;
 /// Rows a block multiplies with v at once.
 constexpr int rows_at_once = 4;
 /// r is summed over chunks of rows first, then over the chunks: at least this many rows, at most this many chunks.
-constexpr int least_chunk = 128;
+constexpr int least_chunk = 256;
 constexpr int most_chunks = 128;
 
 [[nodiscard]] constexpr int chunk_of(int rows) {
@@ -46,7 +46,7 @@ __device__ inline uint4 load_once(const unsigned char* from) { return __ldcs(rei
 
 /// q = K v. Every row is summed by the same threads in the same order.
 template <Storage storage>
-__global__ void __launch_bounds__(product_threads)
+__global__ void __launch_bounds__(product_threads, 4)
     apply_kernel(const Matrix matrix, const typename Numbers<storage>::Compute* __restrict__ v,
                  double* __restrict__ q) {
   using Compute = typename Numbers<storage>::Compute;
@@ -92,29 +92,45 @@ __global__ void __launch_bounds__(product_threads)
   q[first + line] = sum * Numbers<storage>::scale;
 }
 
-/// Parts of r = K' u: of blockIdx.y's chunk of rows.
+/// Parts of r = K' u: of blockIdx.y's chunk of rows. A warp has every eighth row, a lane 16 bytes of columns.
 template <Storage storage>
-__global__ void __launch_bounds__(product_threads)
+__global__ void __launch_bounds__(product_threads, 4)
     transposed_kernel(const Matrix matrix, const double* __restrict__ u, int chunk, std::size_t pitch,
                       typename Numbers<storage>::Compute* __restrict__ parts) {
   using Compute = typename Numbers<storage>::Compute;
   constexpr int per_group = Numbers<storage>::per_group;
-  const int group = static_cast<int>(blockIdx.x * product_threads + threadIdx.x);
-  if (group >= groups_of<storage>(matrix.columns)) return;
+  constexpr int tile = 32 * per_group;
+  constexpr int batch = 8;  // loads in flight
+  __shared__ Compute of_warps[product_warps][tile];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int group = min(static_cast<int>(blockIdx.x) * 32 + lane, groups_of<storage>(matrix.columns) - 1);
   const int first = static_cast<int>(blockIdx.y) * chunk, end = min(first + chunk, matrix.rows);
   const unsigned char* column = matrix.data + std::size_t{16} * group;
   Compute sums[per_group] = {};
-#pragma unroll 8
-  for (int i = first; i < end; ++i) {
-    Compute x[per_group];
-    Numbers<storage>::unpack(load_once(column + i * matrix.row_pitch), x);
-    const Compute with = static_cast<Compute>(__ldg(u + i) * Numbers<storage>::scale);
+  for (int i = first + warp; i < end; i += batch * product_warps) {
+    uint4 stored[batch];
+    const auto row_of = [&](int k) { return i + k * product_warps; };
 #pragma unroll
-    for (int e = 0; e < per_group; ++e) sums[e] += x[e] * with;
+    for (int k = 0; k < batch; ++k) stored[k] = load_once(column + min(row_of(k), end - 1) * matrix.row_pitch);
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      if (row_of(k) >= end) break;
+      const Compute with = static_cast<Compute>(__ldg(u + row_of(k)) * Numbers<storage>::scale);
+      Compute x[per_group];
+      Numbers<storage>::unpack(stored[k], x);
+#pragma unroll
+      for (int e = 0; e < per_group; ++e) sums[e] += x[e] * with;
+    }
   }
-  Compute* to = parts + blockIdx.y * pitch + std::size_t{per_group} * group;
 #pragma unroll
-  for (int e = 0; e < per_group; ++e) to[e] = sums[e];
+  for (int e = 0; e < per_group; ++e) of_warps[warp][lane * per_group + e] = sums[e];
+  __syncthreads();
+  const int in_tile = static_cast<int>(threadIdx.x);
+  const int j = static_cast<int>(blockIdx.x) * tile + in_tile;
+  if (in_tile >= tile || j >= matrix.columns) return;
+  Compute sum = 0;
+  for (int i = 0; i < product_warps; ++i) sum += of_warps[i][in_tile];
+  parts[blockIdx.y * pitch + j] = sum;
 }
 
 /// r from its parts: warp w of a block sums the chunks w, w + 8, ...

@@ -31,7 +31,9 @@ __device__ inline void combine_status(const Task& task, int round) {
     return all;
   };
   const int blocks = static_cast<int>(gridDim.x), teams = task.shape.teams;
-  if (lane == 0) wait_for_count(&task.scratch.meeting->status, static_cast<unsigned>((round + 1) * (blocks + teams)));
+  if (lane == 0) {
+    wait_for_count(&task.scratch.meeting->status[round & 1], static_cast<unsigned>((round / 2 + 1) * (blocks + teams)));
+  }
   __syncwarp();
   const RoundPart of_rows = joined(task.scratch.of_rows + (round & 1) * teams, teams);
   RoundPart all = joined(task.scratch.of_columns + (round & 1) * blocks, blocks);
@@ -44,17 +46,51 @@ __device__ inline void combine_status(const Task& task, int round) {
   task.scratch.meeting->stop[round] = error_b <= rounds.tolerance || !safe;
 }
 
+/// Memory serves some multiprocessors faster than others, and a round ends when the slowest team is done. So nobody may
+/// be more than a step ahead of the average: memory then has time for the others. Only the order in time depends
+/// on this. One thread of a team.
+class Pace {
+ public:
+  __device__ Pace(const Task& task, int all_steps)
+      : steps_(&task.scratch.meeting->steps), teams_(static_cast<unsigned>(task.shape.teams)) {
+    most_steps_ = (all_steps + task.shape.teams - 1) / task.shape.teams;
+  }
+  __device__ void before_step() {
+    while (made_ * teams_ > seen_ + lead * teams_) seen_ = count_of(steps_);
+    seen_ = count_of(steps_);  // looked at in the next step: nobody waits for it
+    count();
+  }
+  /// All teams have the same number of steps here: nobody who is done with a round is behind one who is not.
+  __device__ void after_round(int steps) {
+    if (steps < most_steps_) count();
+  }
+
+ private:
+  static constexpr unsigned lead = 1;
+
+  __device__ void count() {
+    count_up_loosely(steps_);
+    ++made_;
+  }
+
+  unsigned* steps_;
+  unsigned teams_;
+  int most_steps_;
+  unsigned made_ = 0, seen_ = 0;
+};
+
 template <class Compute, int rows>
 __device__ void produce(const Task& task, const Place& place, Shared<Compute, rows>& shared, unsigned char* ring) {
-  const std::uint64_t policy = read_once_policy();
   const std::uint32_t slots = static_cast<std::uint32_t>(task.shape.slots);
   const bool leader = (threadIdx.x & 31) == 0;
   const bool keeps_status = blockIdx.x == 0 && task.rounds.b != nullptr;
   const unsigned char* part = task.kernel + place.rank * task.part_bytes;
+  Pace pace(task, (task.rows + rows - 1) / rows);
   Cursor cursor;
   const auto issue = [&](int from, int to) {
     for (int step = from; step < to; ++step, cursor.next(slots)) {
       if (!leader) continue;
+      if (place.rank == 0) pace.before_step();
       wait(&shared.empty[cursor.slot], cursor.parity ^ 1U);  // of a slot never used: at once
       arrive_expecting(&shared.full[cursor.slot], rows * place.bytes);
 #pragma unroll
@@ -62,7 +98,7 @@ __device__ void produce(const Task& task, const Place& place, Shared<Compute, ro
         // after the last row: the last row again; its u is 0 there
         const int row = min((place.team + step * task.shape.teams) * rows + i, task.rows - 1);
         copy_to_shared(ring + cursor.slot * task.shape.slot_bytes + i * place.bytes, part + row * task.row_pitch,
-                       place.bytes, &shared.full[cursor.slot], policy);
+                       place.bytes, &shared.full[cursor.slot]);
       }
     }
   };
@@ -74,6 +110,7 @@ __device__ void produce(const Task& task, const Place& place, Shared<Compute, ro
       if (leader) count_up(&task.scratch.meeting->parts_of_r);
     }
     issue(ahead, place.steps);
+    if (leader && place.rank == 0) pace.after_round(place.steps);
     const Cursor next_round = cursor;
     const bool prefetch = round + 1 < task.rounds.count;
     if (prefetch) issue(0, ahead);
@@ -126,7 +163,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
                  static_cast<std::uint32_t>(to));
           }
         }
-        wait(&shared.parts_ready[buffer], parity);
+        wait_for_cluster(&shared.parts_ready[buffer], parity);
         q = 0;
         for (int from = 0; from < parts; ++from) q += shared.of_parts[buffer][line][from];
       }
@@ -145,7 +182,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
       part.join_warp(rounds.norm);
       if (lane == 0) {
         task.scratch.of_rows[(round & 1) * teams + place.team] = part;
-        count_up(&task.scratch.meeting->status);
+        count_up(&task.scratch.meeting->status[round & 1]);
       }
       __syncwarp();
     }

@@ -17,7 +17,8 @@ namespace fedsinkhorn::cuda::dense {
 struct Meeting {
   alignas(128) unsigned parts_of_r;  ///< from all blocks and from the producer of the first
   alignas(128) unsigned new_v;       ///< from all blocks
-  alignas(128) unsigned status;      ///< from all blocks and all teams
+  alignas(128) unsigned status[2];   ///< from all blocks and all teams, for rounds of even and odd number
+  alignas(128) unsigned steps;       ///< of all teams
   alignas(128) int stop[max_rounds];
 };
 

@@ -5,6 +5,7 @@
 // f = phi + epsilon log(a / q) against float64, the largest over the largest |f|, and the root of the mean square.
 #include <cstdio>
 #include <functional>
+#include <string>
 
 #include "../../tests/cuda/online_reference.hpp"
 #include "backend/cuda/online.hpp"
@@ -172,8 +173,15 @@ void bench_all(std::size_t n, std::size_t d, Metric metric, bool others) {
 }  // namespace
 }  // namespace fedsinkhorn::cuda
 
-int main() {
+/// Arguments: n and dimensions to bench alone.
+int main(int argc, char** argv) {
   using namespace fedsinkhorn;
+  if (argc > 2) {
+    for (int k = 2; k < argc; ++k) {
+      cuda::bench_all(std::stoul(argv[1]), std::stoul(argv[k]), Metric::sqeuclidean, false);
+    }
+    return 0;
+  }
   for (const std::size_t n : {std::size_t{10000}, std::size_t{50000}}) {
     for (const std::size_t d : {std::size_t{3}, std::size_t{64}}) cuda::bench_all(n, d, Metric::sqeuclidean, true);
   }

@@ -2,10 +2,11 @@
 //
 // Tolerances, of the relative error of q and r, with E the largest magnitude in the exponent (base 2: potentials,
 // squared lengths and costs over epsilon):
-//   float64: 1e-14 + 1e-15 E, or 1e-12 at an E of a thousand.
-//   float32: 2e-6 + 6e-7 E: a few units in the last place of a float32 of size E.
-//   tf32: as float32, and 2^-9 S / sqrt(d) more for d > 16, where S bounds the exponent's part that is a product of
-//   coordinates: 2^-11 from either factor, of random sign.
+//   float64: 1e-14 + 1e-15 E (1 + sqrt(d) / 16): 1e-12 at an E of a thousand.
+//   float32: 2e-6 + 6e-7 E, a few units in the last place of a float32 of size E, and 2^-25 E more for each product of
+//   16 coordinates, which the tensor cores add up without rounding to nearest. tf32: as float32, and 2^-9 S / sqrt(d)
+//   more for d > 16, where S bounds the exponent's part that is a product of coordinates: 2^-11 from either factor, of
+//   random sign.
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -136,10 +137,11 @@ Instance make_instance(std::size_t n, std::size_t m, std::size_t dimension, Metr
 }
 
 double tolerance(const Instance& it, OnlineAccuracy accuracy) {
-  if (accuracy == OnlineAccuracy::float64) return 1e-14 + 1e-15 * it.exponent;
-  const double exact = 2e-6 + 6e-7 * it.exponent;
+  const auto dimension = static_cast<double>(it.points.dimension);
+  if (accuracy == OnlineAccuracy::float64) return 1e-14 + 1e-15 * it.exponent * (1 + std::sqrt(dimension) / 16);
+  const double exact = 2e-6 + (6e-7 + std::ceil(dimension / 16) * 3 * 0x1p-25) * it.exponent;
   if (accuracy == OnlineAccuracy::float32 || it.points.dimension <= 16) return exact;
-  return exact + it.product / 512 / std::sqrt(static_cast<double>(it.points.dimension));
+  return exact + it.product / 512 / std::sqrt(dimension);
 }
 
 struct Sums {

@@ -51,7 +51,7 @@ class Cloud {
     return 8.0 * static_cast<double>(count * dimension) + (8.0 + 8.0 + 4.0 + 8.0) * static_cast<double>(padded(count));
   }
   [[nodiscard]] static double fragment_bytes(std::size_t count, const TensorPlan& plan) {
-    return 32.0 * static_cast<double>(padded(count) * plan.slices) * (plan.form == Form::packed ? 2 : 1);
+    return 32.0 * static_cast<double>(padded(count) * plan.slices) * (plan.deep ? 1 : 2);
   }
 
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -77,7 +77,7 @@ class Cloud {
                      double scale, double root, cudaStream_t stream) {
     const std::size_t numbers = padded(count_) * plan.slices * 16;
     left_.reserve(numbers);
-    if (plan.form == Form::packed) right_.reserve(numbers);
+    if (!plan.deep) right_.reserve(numbers);
     if (metric != Metric::cosine) {
       rounded_norms(plan.form, points_.data(), count_, dimension, root, norms_.data(), stream);
     }

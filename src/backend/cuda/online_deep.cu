@@ -19,6 +19,24 @@ static_assert(kWarps == kRowWarps * (kSide / kWarpColumns) && kColumnTile % kSid
 /// root turns an error of 2^-22 of the squares into one of 2^-11.
 constexpr float kCancelled = 1.0f / 32;
 
+/// Products of a tile of 16 rows with one of 16 columns over one slice: results for columns 0 to 7 and 8 to 15.
+__device__ void multiply_slice(float (&d)[2][4], const uint4& a, const uint4& b) {
+  multiply_add(d[0], a, b.x, b.y, d[0]);
+  multiply_add(d[1], a, b.z, b.w, d[1]);
+}
+
+/// Over slices [0, Slices) of both sides. Split: hi.hi + hi.lo + lo.hi (see online_fragments.cuh).
+template <int Slices, bool Split>
+__device__ void multiply_slices(float (&d)[2][4], const uint4 (&a)[Slices], const uint4 (&b)[Slices]) {
+#pragma unroll
+  for (int s = 0; s < Slices; ++s) {
+    multiply_slice(d, a[s], b[s - (Split ? s % 2 : 0)]);
+    if constexpr (Split) {
+      if (s % 2 == 0) multiply_slice(d, a[s], b[s + 1]);
+    }
+  }
+}
+
 struct Stage {
   uint4 rows[kSide / 16][kDepth][32];
   uint4 columns[kSide / 16][kDepth][32];
@@ -98,7 +116,7 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
     row_shift[k / 2][k % 2] = job.row_shift[row];
     if constexpr (Euclidean) row_norm[k / 2][k % 2] = static_cast<float>(job.row_norms[row]);
   }
-  RowSums<Targets> sums;
+  RowSums<2, Targets> sums;
   const std::size_t slot = blockIdx.y * 2 + static_cast<std::size_t>(column_warp);
   double* out = job.partial + slot * Targets * padded(job.rows) + first_row - static_cast<std::size_t>(place.row);
   constexpr int kFlushTiles = static_cast<int>(kFloatColumns) / kSide;
@@ -129,7 +147,7 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
       uint4 columns[kDepth];
       for (int s = 0; s < kDepth; ++s) columns[s] = stage.columns[column_warp * kGroups + group][s][lane];
 #pragma unroll
-      for (int r = 0; r < 2; ++r) multiply_add<kDepth, Split>(t[r][group], rows[r], columns);
+      for (int r = 0; r < 2; ++r) multiply_slices<kDepth, Split>(t[r][group], rows[r], columns);
     }
     __syncwarp();
     if (lane == 0) empty[step % kStages].arrive();
@@ -155,8 +173,8 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
         }
 #pragma unroll
         for (int k = 0; k < Targets; ++k) {
-          sums.add(k, t[0][group][half], t[1][group][half],
-                   job.weights + static_cast<std::size_t>(k) * padded(job.columns) + column);
+          const float2 weights = pair_at(job.weights + static_cast<std::size_t>(k) * padded(job.columns) + column);
+          for (int r = 0; r < 2; ++r) sums.add(r, k, t[r][group][half], weights);
         }
       }
     }

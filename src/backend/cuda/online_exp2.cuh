@@ -24,10 +24,10 @@ __device__ inline double square_root(double x) { return sqrt(x); }
 
 /// 2^t on the multiply-add units, which have time left when the special function units have not:
 /// 2^t = 2^n 2^f with n the integer nearest to t, 2^f by a polynomial of degree 5 (relative error 1e-7), and 2^n added
-/// to the exponent bits. Below 2^-126 it stays there, which next to the other terms of a sum is nothing.
+/// to the exponent bits. From -127 down that is zero exactly; just above, something below 2^-126.
 __device__ inline float power_of_two_by_polynomial(float t) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
-  t = fmaxf(t, -126.0f);
+  t = fmaxf(t, -127.0f);
   const float shifted = t + kRound;
   const float f = t - (shifted - kRound);
   float p = 1.3276472e-3f;

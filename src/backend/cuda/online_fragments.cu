@@ -10,6 +10,16 @@ constexpr double kCoarse = 4096;  ///< unit of the coarsest piece of a shift
 
 unsigned blocks(std::size_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
+/// Where number k of a slice of a point lies, counted in numbers from the start: as a fragment, and in a block.
+__device__ std::size_t fragment_place(std::size_t point, std::size_t slices, std::size_t slice, std::size_t k) {
+  const std::size_t lane = point % 8 * 4 + k % 8 / 2;
+  const std::size_t number = point % 16 / 8 * 4 + k / 8 * 2 + k % 2;
+  return ((point / 16 * slices + slice) * 32 + lane) * 8 + number;
+}
+__device__ std::size_t block_place(std::size_t point, std::size_t slices, std::size_t slice, std::size_t k) {
+  return (((point / 8 * slices + slice) * 2 + k / 8) * 8 + point % 8) * 8 + k % 8;
+}
+
 struct Halves {
   __half hi;
   __half lo;
@@ -23,7 +33,7 @@ __device__ Halves halves(double x) {
 
 /// A thread for each coordinate of each padded point.
 __global__ void pack(bool split, const double* points, std::size_t count, std::size_t dimension, double root,
-                     std::size_t slices, std::size_t total, __half* out) {
+                     std::size_t slices, std::size_t total, __half* left, __half* right) {
   const std::size_t coordinates = (split ? slices / 2 : slices) * 16;
   const std::size_t k = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
   if (k >= total * coordinates) return;
@@ -32,8 +42,12 @@ __global__ void pack(bool split, const double* points, std::size_t count, std::s
   const bool there = point < count && c < dimension;
   const Halves x = halves(there ? root * points[point * dimension + c] : 0.0);
   const std::size_t slice = split ? c / 16 * 2 : c / 16;
-  out[place(point, slices, slice, c % 16)] = x.hi;
-  if (split) out[place(point, slices, slice + 1, c % 16)] = x.lo;
+  const auto put = [&](std::size_t s, __half number) {
+    left[fragment_place(point, slices, s, c % 16)] = number;
+    if (right != nullptr) right[block_place(point, slices, s, c % 16)] = number;
+  };
+  put(slice, x.hi);
+  if (split) put(slice + 1, x.lo);
 }
 
 /// A thread for each padded point.
@@ -42,8 +56,8 @@ __global__ void pack_small(const double* points, std::size_t count, std::size_t 
   const std::size_t point = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
   if (point >= total) return;
   const auto put = [&](std::size_t k, __half of_left, __half of_right) {
-    left[place(point, 1, 0, k)] = of_left;
-    right[place(point, 1, 0, k)] = of_right;
+    left[fragment_place(point, 1, 0, k)] = of_left;
+    right[block_place(point, 1, 0, k)] = of_right;
   };
   for (std::size_t c = 0; c < dimension; ++c) {
     const Halves x = halves(point < count ? root * points[point * dimension + c] : 0.0);
@@ -54,10 +68,16 @@ __global__ void pack_small(const double* points, std::size_t count, std::size_t 
   const __half coarse = __double2half(shift[point] / kCoarse);
   const double rest = shift[point] - kCoarse * static_cast<double>(__half2float(coarse));
   const Halves fine = halves(isfinite(rest) ? rest : 0.0);
-  put(3 * dimension, __double2half(kCoarse), coarse);
-  put(3 * dimension + 1, __half{1.0f}, fine.hi);
-  put(3 * dimension + 2, __half{1.0f}, fine.lo);
-  for (std::size_t k = 3 * dimension + 3; k < 16; ++k) put(k, __half{0.0f}, __half{0.0f});
+  const __half unit = __double2half(kCoarse);
+  const __half one = __half{1.0f};
+  std::size_t k = 3 * dimension;
+  put(k++, coarse, unit);
+  put(k++, fine.hi, one);
+  put(k++, fine.lo, one);
+  put(k++, unit, coarse);
+  put(k++, one, fine.hi);
+  put(k++, one, fine.lo);
+  while (k < 16) put(k++, __half{0.0f}, __half{0.0f});
 }
 
 /// A warp for each point.
@@ -87,7 +107,7 @@ void pack_points(Form form, const double* points, std::size_t count, std::size_t
     const bool split = form == Form::split;
     const std::size_t coordinates = (split ? slices / 2 : slices) * 16;
     pack<<<blocks(total * coordinates), kThreads, 0, stream>>>(split, points, count, dimension, root, slices, total,
-                                                               left);
+                                                               left, right);
   }
   check(cudaGetLastError(), "packing points");
 }

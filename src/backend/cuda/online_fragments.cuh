@@ -1,4 +1,4 @@
-// Points as the tensor cores read them: in float16, in fragments of mma.m16n8k16.
+// Points as the tensor cores read them: in float16, as fragments in registers or as blocks in shared memory.
 //
 // Coordinates are multiplied by the root of what is multiplied with x.y in the exponent, so that x'.y' is the
 // exponent's part. A float16 holds 11 bits, one more than tf32 and at twice its speed; its narrower range does no harm,
@@ -8,12 +8,14 @@
 // Forms of a point:
 //  - single: hi = float16(x').
 //  - split:  hi and lo = float16(x' - hi), together 22 bits. x'.y' = hi.hi + hi.lo + lo.hi.
-//  - packed: all of split in one slice for dimensions up to four, and the column's shift s in three pieces:
-//      left  = [hi, hi, lo, 2^12,     1,  1 ]
-//      right = [hi, lo, hi, s1/2^12, s2, s3].
-// Memory: [tile of 16 points][slice of 16 numbers][lane] of four registers of two numbers: those that lane holds of the
-// slice in B for points 0 to 7, then in B for points 8 to 15. Reordered they are what the lane holds of A, so one array
-// serves both sides. A split point has the slices hi, lo, hi, lo ... of 16 coordinates each.
+//  - packed: all of split in one slice for dimensions up to three, and both points' shifts s in three pieces:
+//      left  = [hi, hi, lo, s1/2^12, s2, s3, 2^12,     1,  1 ]
+//      right = [hi, lo, hi, 2^12,     1,  1, s1/2^12, s2, s3].
+// A split point has the slices hi, lo, hi, lo ... of 16 coordinates each.
+// Memory of fragments: [tile of 16 points][slice of 16 numbers][lane] of four registers of two numbers: those that lane
+// holds of the slice in B of mma.m16n8k16 for points 0 to 7, then in B for points 8 to 15. Reordered they are what the
+// lane holds of A, so one array serves both sides.
+// Memory of blocks, B of wgmma: [8 points][slice][numbers 0 to 7, 8 to 15][point][number].
 #pragma once
 
 #include <cuda_fp16.h>
@@ -24,19 +26,12 @@ namespace fedsinkhorn::cuda::online {
 
 enum class Form { single, split, packed };
 
-constexpr std::size_t kPackedDimensions = 4;
+constexpr std::size_t kPackedDimensions = 3;
 /// Coordinates beyond this do not fit a float16.
 constexpr double kLargestCoordinate = 60000;
 
-/// Where number k of a slice of a point lies, counted in numbers from the start of the fragments.
-__device__ inline std::size_t place(std::size_t point, std::size_t slices, std::size_t slice, std::size_t k) {
-  const std::size_t lane = point % 8 * 4 + k % 8 / 2;
-  const std::size_t number = point % 16 / 8 * 4 + k / 8 * 2 + k % 2;
-  return ((point / 16 * slices + slice) * 32 + lane) * 8 + number;
-}
-
-/// Writes all padded points. For single and split left and right are the same array. root: what coordinates are
-/// multiplied by. shift: packed only.
+/// Writes all padded points as fragments to left and, unless that is null, as blocks to right. root: what coordinates
+/// are multiplied by. shift: packed only.
 void pack_points(Form form, const double* points, std::size_t count, std::size_t dimension, double root,
                  std::size_t slices, const float* shift, __half* left, __half* right, cudaStream_t stream);
 

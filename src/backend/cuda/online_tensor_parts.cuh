@@ -15,20 +15,17 @@ struct LanePlace {
 };
 __device__ inline LanePlace lane_place(int lane) { return {lane / 4, lane % 4 * 2}; }
 
-/// Terms a lane has summed in float32 for two tiles of 16 rows: [tile][row or row + 8][target].
-template <int Targets>
+/// Terms a lane has summed in float32 for tiles of 16 rows: [tile][row or row + 8][target].
+template <int Tiles, int Targets>
 struct RowSums {
-  float value[2][2][Targets] = {};
+  float value[Tiles][2][Targets] = {};
 
-  /// The terms of two 16 x 8 results, one below the other. weights: of the lane's two columns.
-  __device__ void add(int target, const float (&upper)[4], const float (&lower)[4], const float* weights) {
-    const float2 w = *reinterpret_cast<const float2*>(weights);
+  /// The lane's four terms of a 16 x 8 result, with the weights of its two columns.
+  __device__ void add(int tile, int target, const float* terms, float2 weights) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      float& above = value[0][e / 2][target];
-      float& below = value[1][e / 2][target];
-      above = fmaf(upper[e], e % 2 == 0 ? w.x : w.y, above);
-      below = fmaf(lower[e], e % 2 == 0 ? w.x : w.y, below);
+      float& sum = value[tile][e / 2][target];
+      sum = fmaf(terms[e], e % 2 == 0 ? weights.x : weights.y, sum);
     }
   }
 
@@ -36,7 +33,7 @@ struct RowSums {
   /// sets it the first time. Starts again from zero.
   __device__ void flush(double* out, std::size_t stride, int lane, bool first) {
 #pragma unroll
-    for (int tile = 0; tile < 2; ++tile) {
+    for (int tile = 0; tile < Tiles; ++tile) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
 #pragma unroll
@@ -53,22 +50,7 @@ struct RowSums {
   }
 };
 
-/// Products of a tile of 16 rows with one of 16 columns over one slice: results for columns 0 to 7 and 8 to 15.
-__device__ inline void multiply_add(float (&d)[2][4], const uint4& a, const uint4& b) {
-  multiply_add(d[0], a, b.x, b.y, d[0]);
-  multiply_add(d[1], a, b.z, b.w, d[1]);
-}
-
-/// Over slices [0, Slices) of both sides. Split: hi.hi + hi.lo + lo.hi (see online_fragments.cuh).
-template <int Slices, bool Split>
-__device__ void multiply_add(float (&d)[2][4], const uint4 (&a)[Slices], const uint4 (&b)[Slices]) {
-#pragma unroll
-  for (int s = 0; s < Slices; ++s) {
-    multiply_add(d, a[s], b[s - (Split ? s % 2 : 0)]);
-    if constexpr (Split) {
-      if (s % 2 == 0) multiply_add(d, a[s], b[s + 1]);
-    }
-  }
-}
+/// Two neighbouring numbers, the first at an even place.
+__device__ inline float2 pair_at(const float* numbers) { return *reinterpret_cast<const float2*>(numbers); }
 
 }  // namespace fedsinkhorn::cuda::online

@@ -188,7 +188,7 @@ void require_device_memory(const cuda::DeviceDescription& device, const DeviceNe
 }
 
 Computing choose_backend(const Collectives& clients, const Options& options, const CheckedProblem& problem) {
-  const Computing by_processors{&find_entry(backends(), "cpu", "--backend")};
+  Computing by_processors{&find_entry(backends(), "cpu", "--backend")};
   const double entries = static_cast<double>(problem.rows.size()) * static_cast<double>(problem.columns.size());
   const bool wanted = wants_devices(options);
   // So far the same on all clients: nobody need ask the others.

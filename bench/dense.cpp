@@ -38,6 +38,7 @@ std::vector<Timing> time_solve(const Instance& instance, const DenseKernel& same
   Timing iteration{fmt::format("solve(), {}", precision == Precision::mixed ? "mixed" : "float64"), {}};
   Timing read{iteration.name + ": read", {}};
   Options options;
+  options.backend = "cpu";
   options.method = "sinkhorn";
   options.tolerance = 0;
   options.max_iterations = iterations + 1;

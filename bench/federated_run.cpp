@@ -95,6 +95,8 @@ FederatedRun run_ours(const ProblemOnDisk& problem, const OurRun& run) {
                    "1",
                    "--max-iterations",
                    fmt::format("{}", run.iterations),
+                   "--backend",
+                   "cpu",
                    "--threads",
                    "1",
                    "--topology",

@@ -50,6 +50,7 @@ void run_online_child(const std::string& arguments) {
   }
   const Instance instance(online_points(n, dimension), 0.05, threads);
   Options options;
+  options.backend = "cpu";
   options.method = "sinkhorn";
   options.kernel = KernelKind::online;
   options.tolerance = 0;

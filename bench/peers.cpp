@@ -50,6 +50,7 @@ Contender pot_contender(const Peer& pot, int iterations, std::vector<double>& wh
 Contender whole_solve(const Instance& instance, int iterations, int threads) {
   return {"whole solve()", [&instance, iterations, threads] {
             Options options;
+            options.backend = "cpu";
             options.method = "sinkhorn";
             options.tolerance = 0;
             options.max_iterations = iterations;

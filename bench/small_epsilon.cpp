@@ -38,6 +38,7 @@ Solve solve_once(const Instance& instance, const Options& options) {
 void verify(CloudKind kind, int threads) {
   const Instance instance(random_points(kind, 300, 2), kSmall, threads);
   Options options;
+  options.backend = "cpu";
   options.method = "sinkhorn";
   options.tolerance = 0;
   options.max_iterations = 60;
@@ -68,6 +69,7 @@ void measure_small_epsilon(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
   const int rounds = settings.rounds(5);
   Options options;
+  options.backend = "cpu";
   options.method = "sinkhorn";
   options.tolerance = 0;
   options.max_iterations = settings.quick ? 10 : 60;

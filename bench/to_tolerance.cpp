@@ -67,6 +67,7 @@ class MatrixProblem {
 
 Options options_for(const char* method, int threads) {
   Options options;
+  options.backend = "cpu";
   options.method = method;
   options.tolerance = kTolerance;
   options.max_iterations = kMostIterations;

@@ -148,6 +148,7 @@ struct Instance {
 
 Result solve_by(const char* method, double tolerance, const Problem& problem) {
   Options options;
+  options.backend = "cpu";
   options.method = method;
   options.tolerance = tolerance;
   options.max_iterations = kMostRounds;

@@ -88,6 +88,7 @@ double iteration_seconds(std::size_t n, std::size_t clients) {
 
 Options study_options(const DelayLaw& law, std::size_t n, std::size_t clients, std::uint64_t seed) {
   Options options;
+  options.backend = "cpu";
   options.method = "sinkhorn";
   options.topology = "async";
   options.transport = "simulated";

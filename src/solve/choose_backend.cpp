@@ -188,7 +188,7 @@ void require_device_memory(const cuda::DeviceDescription& device, const DeviceNe
 }
 
 Computing choose_backend(const Collectives& clients, const Options& options, const CheckedProblem& problem) {
-  const Computing by_processors{&find_entry(backends(), "cpu", "--backend")};
+  Computing by_processors{&find_entry(backends(), "cpu", "--backend")};
   const double entries = static_cast<double>(problem.rows.size()) * static_cast<double>(problem.columns.size());
   const bool wanted = wants_devices(options);
   // So far the same on all clients: nobody need ask the others.
@@ -196,7 +196,7 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
     return by_processors;
   }
 
-  const bool holds_costs = problem.block_rows().size() > 0 || problem.layout.whole_columns;
+  const bool holds_costs = problem.layout.row_slices.size() > 0;
   std::vector<cuda::DeviceDescription> usable;
   if (holds_costs) usable = usable_devices(options.devices, cuda::devices(), cuda::why_no_device());
   const bool can = !usable.empty() && (options.kernel == KernelKind::dense || problem.costs_from_points);

@@ -59,8 +59,8 @@ class CudaBlock final : public Block {
         targets_(settings.targets),
         epsilon_(settings.kernel.epsilon),
         costs_(upload_costs(block, settings.simd, settings.kernel.threads, stream_)),
-        kernel_(is_empty() ? nullptr : make_operator(block, costs_, settings.kernel, settings.targets)),
-        loop_(is_empty() ? nullptr : std::make_unique<DeviceLoop>(*kernel_, stream_)),
+        kernel_(make_operator(block, costs_, settings.kernel, settings.targets)),
+        loop_(*kernel_, stream_),
         phi_(rows()),
         psi_(columns()),
         on_rows_(targets_ * rows()),
@@ -77,7 +77,6 @@ class CudaBlock final : public Block {
   void set_epsilon(double epsilon) override { epsilon_ = epsilon; }
 
   void absorb(std::span<const double> phi, std::span<const double> psi) override {
-    if (is_empty()) return;
     const OnDevice current(device_);
     upload(phi.data(), rows(), phi_);
     upload(psi.data(), columns(), psi_);
@@ -86,7 +85,6 @@ class CudaBlock final : public Block {
   }
 
   void apply(std::size_t targets, const double* v, double* q) override {
-    if (is_empty()) return fill(targets * rows(), q);
     const OnDevice current(device_);
     upload(v, targets * columns(), on_columns_);
     kernel_->apply(targets, on_columns_.data(), on_rows_.data(), stream_.get());
@@ -94,7 +92,6 @@ class CudaBlock final : public Block {
   }
 
   void apply_transposed(std::size_t targets, const double* u, double* r) override {
-    if (is_empty()) return fill(targets * columns(), r);
     const OnDevice current(device_);
     upload(u, targets * rows(), on_rows_);
     kernel_->apply_transposed(targets, on_rows_.data(), on_columns_.data(), stream_.get());
@@ -111,7 +108,6 @@ class CudaBlock final : public Block {
   void end_transposed(std::size_t targets, double* r) override { apply_transposed(targets, pieces_.data(), r); }
 
   void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
-    if (is_empty()) return fill(targets * columns(), r);
     const OnDevice current(device_);
     upload(a, rows(), a_);
     upload(v, targets * columns(), on_columns_);
@@ -124,9 +120,8 @@ class CudaBlock final : public Block {
   }
 
   std::int64_t run_alone(const LoneRounds& rounds) override {
-    if (is_empty()) return 0;
     const OnDevice current(device_);
-    return loop_->run(rounds);
+    return loop_.run(rounds);
   }
 
   void row_log_sums(std::span<const double> psi, std::span<double> sums) override {
@@ -203,9 +198,6 @@ class CudaBlock final : public Block {
     stream_.wait();
     std::copy_n(staging_.data(), count, to);
   }
-  /// Of a client that has no rows or no columns: there is nothing to sum.
-  [[nodiscard]] bool is_empty() const { return rows() == 0 || columns() == 0; }
-  static void fill(std::size_t count, double* with_zeros) { std::fill_n(with_zeros, count, 0.0); }
 
   int device_;
   OnDevice chosen_;
@@ -214,7 +206,7 @@ class CudaBlock final : public Block {
   Stream stream_;
   DeviceCosts costs_;
   std::unique_ptr<Operator> kernel_;
-  std::unique_ptr<DeviceLoop> loop_;
+  DeviceLoop loop_;
   DeviceBuffer<double> phi_, psi_;
   DeviceBuffer<double> on_rows_, on_columns_;  // targets x rows, targets x columns
   DeviceBuffer<double> more_on_rows_, more_on_columns_;

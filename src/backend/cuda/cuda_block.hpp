@@ -5,8 +5,8 @@
 
 namespace fedsinkhorn::cuda {
 
-/// On device settings.device, which is one of devices() and supported. The kernel is one the device can hold: not 50
-/// digits, and online only where the input has points. The block's input must outlive it.
+/// On device settings.device, which is one of devices() and supported. The block is not empty. The kernel is one the
+/// device can hold: not 50 digits, and online only where the input has points. The block's input must outlive it.
 [[nodiscard]] std::unique_ptr<Block> make_cuda_block(const CostBlock& block, const BlockSettings& settings);
 
 /// Device memory such a block will take, scratch included. dimension: of the points; 0: a cost matrix. As float64: it

@@ -6,28 +6,57 @@
 namespace fedsinkhorn::cuda::online {
 namespace {
 
-constexpr int kSide = 64;   ///< rows and columns of a tile
-constexpr int kLanes = 16;  ///< threads along either side
-constexpr int kEach = kSide / kLanes;
+constexpr int kLanes = 16;       ///< threads along either side of a tile
+constexpr int kRowsEach = 8;     ///< of a thread, one after the other
+constexpr int kColumnsEach = 4;  ///< of a thread, every 16th
+constexpr int kRows = kLanes * kRowsEach;
+constexpr int kColumns = kLanes * kColumnsEach;
 constexpr int kDepth = 16;  ///< coordinates held at a time
 constexpr int kThreads = kLanes * kLanes;
-static_assert(kColumnTile % kSide == 0 && kPadding % kSide == 0 && kDepth >= kDirectDimensions);
+static_assert(kColumnTile % kColumns == 0 && kPadding % kRows == 0 && kDepth >= kDirectDimensions);
 
 /// Below this share of the norms a squared distance formed from them is computed again (see cpu::kCancelled).
 constexpr double kCancelled = 1.0 / 256;
 
-/// kDepth coordinates of kSide points, coordinate by coordinate; zeros beyond the last point and coordinate.
-template <class Real>
-using Panel = Real[kDepth][kSide + 1];
+/// kDepth coordinates of some points, coordinate by coordinate; zeros beyond the last point and coordinate.
+template <class Real, int Count>
+struct Panel {
+  Real at[kDepth][Count + 2];
 
-template <class Real>
-__device__ void load(Panel<Real>& panel, const double* points, std::size_t count, std::size_t dimension,
-                     std::size_t first_point, std::size_t first_coordinate) {
-  for (int k = static_cast<int>(threadIdx.x); k < kSide * kDepth; k += kThreads) {
-    const std::size_t point = first_point + static_cast<std::size_t>(k / kDepth);
-    const std::size_t coordinate = first_coordinate + static_cast<std::size_t>(k % kDepth);
-    const bool there = point < count && coordinate < dimension;
-    panel[k % kDepth][k / kDepth] = there ? static_cast<Real>(points[point * dimension + coordinate]) : Real{0};
+  __device__ void load(const double* points, std::size_t count, std::size_t dimension, std::size_t first_point,
+                       std::size_t first_coordinate) {
+    for (int k = static_cast<int>(threadIdx.x); k < Count * kDepth; k += kThreads) {
+      const std::size_t point = first_point + static_cast<std::size_t>(k / kDepth);
+      const std::size_t coordinate = first_coordinate + static_cast<std::size_t>(k % kDepth);
+      const bool there = point < count && coordinate < dimension;
+      at[k % kDepth][k / kDepth] = there ? static_cast<Real>(points[point * dimension + coordinate]) : Real{0};
+    }
+  }
+};
+
+/// Adds products of coordinates, or squared differences, over the coordinates held.
+template <bool Differences, class Real>
+__device__ void add_coordinates(Real (&terms)[kRowsEach][kColumnsEach], const Panel<Real, kRows>& x,
+                                const Panel<Real, kColumns>& y, int held, int first, int lane) {
+  for (int c = 0; c < held; ++c) {
+    Real left[kRowsEach];
+    Real right[kColumnsEach];
+#pragma unroll
+    for (int r = 0; r < kRowsEach; ++r) left[r] = x.at[c][first + r];
+#pragma unroll
+    for (int s = 0; s < kColumnsEach; ++s) right[s] = y.at[c][lane + s * kLanes];
+#pragma unroll
+    for (int r = 0; r < kRowsEach; ++r) {
+#pragma unroll
+      for (int s = 0; s < kColumnsEach; ++s) {
+        if constexpr (Differences) {
+          const Real difference = left[r] - right[s];
+          terms[r][s] += difference * difference;
+        } else {
+          terms[r][s] += left[r] * right[s];
+        }
+      }
+    }
   }
 }
 
@@ -53,74 +82,76 @@ __device__ Real cost(const Job<Real>& job, bool direct, Real sum, std::size_t ro
   return job.metric == Metric::euclidean ? square_root(sum) : sum;
 }
 
-/// Block (x, s): kSide rows, split s of the columns. A thread sums over every 16th column for four rows.
+/// Block (x, s): kRows rows, split s of the columns.
 template <class Real, int Targets>
-__global__ void __launch_bounds__(kThreads) sum_directly(Job<Real> job) {
-  __shared__ Panel<Real> x;
-  __shared__ Panel<Real> y;
+__global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_directly(Job<Real> job) {
+  __shared__ Panel<Real, kRows> x;
+  __shared__ Panel<Real, kColumns> y;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const int first = static_cast<int>(threadIdx.x) / kLanes * kEach;
-  const std::size_t block_row = std::size_t{blockIdx.x} * kSide;
+  const int first = static_cast<int>(threadIdx.x) / kLanes * kRowsEach;
+  const std::size_t block_row = std::size_t{blockIdx.x} * kRows;
+  const std::size_t first_row = block_row + static_cast<std::size_t>(first);
   const std::size_t begin = blockIdx.y * job.split_columns;
   const std::size_t end = min(begin + job.split_columns, job.columns);
   const bool direct = job.metric != Metric::cosine && job.dimension <= kDirectDimensions;
   const bool fits = job.dimension <= kDepth;
   const Real scale = static_cast<Real>(job.scale);
 
-  Real row_shift[kEach];
-  for (int r = 0; r < kEach; ++r) row_shift[r] = job.row_shift[block_row + first + r];
-  double sums[kEach][Targets] = {};
-  if (fits) load(x, job.x, job.rows, job.dimension, block_row, 0);
+  Real row_shift[kRowsEach];
+  for (int r = 0; r < kRowsEach; ++r) row_shift[r] = job.row_shift[first_row + r];
+  double sums[kRowsEach][Targets] = {};
+  if (fits) x.load(job.x, job.rows, job.dimension, block_row, 0);
 
-  for (std::size_t tile = begin; tile < end; tile += kSide) {
-    Real terms[kEach][kEach] = {};
+  for (std::size_t tile = begin; tile < end; tile += kColumns) {
+    Real terms[kRowsEach][kColumnsEach] = {};
     for (std::size_t depth = 0; depth < job.dimension; depth += kDepth) {
       __syncthreads();
-      if (!fits) load(x, job.x, job.rows, job.dimension, block_row, depth);
-      load(y, job.y, job.columns, job.dimension, tile, depth);
+      if (!fits) x.load(job.x, job.rows, job.dimension, block_row, depth);
+      y.load(job.y, job.columns, job.dimension, tile, depth);
       __syncthreads();
       const int held = static_cast<int>(min(std::size_t{kDepth}, job.dimension - depth));
-      for (int c = 0; c < held; ++c) {
+      if (direct) {
+        add_coordinates<true>(terms, x, y, held, first, lane);
+      } else {
+        add_coordinates<false>(terms, x, y, held, first, lane);
+      }
+    }
+    Real few[kRowsEach][Targets] = {};
 #pragma unroll
-        for (int r = 0; r < kEach; ++r) {
+    for (int s = 0; s < kColumnsEach; ++s) {
+      const std::size_t column = tile + static_cast<std::size_t>(lane + s * kLanes);
+      const Real column_shift = job.column_shift[column];
+      Real weights[Targets];
 #pragma unroll
-          for (int s = 0; s < kEach; ++s) {
-            const Real left = x[c][first + r];
-            const Real right = y[c][lane + s * kLanes];
-            terms[r][s] += direct ? (left - right) * (left - right) : left * right;
-          }
-        }
+      for (int k = 0; k < Targets; ++k) weights[k] = job.weights[k * padded(job.columns) + column];
+#pragma unroll
+      for (int r = 0; r < kRowsEach; ++r) {
+        const Real c = cost(job, direct, terms[r][s], first_row + static_cast<std::size_t>(r), column);
+        const Real k_ij = power_of_two(row_shift[r] + column_shift - scale * c);
+#pragma unroll
+        for (int k = 0; k < Targets; ++k) few[r][k] += k_ij * weights[k];
       }
     }
 #pragma unroll
-    for (int r = 0; r < kEach; ++r) {
-      Real few[Targets] = {};
+    for (int r = 0; r < kRowsEach; ++r) {
 #pragma unroll
-      for (int s = 0; s < kEach; ++s) {
-        const std::size_t column = tile + static_cast<std::size_t>(lane + s * kLanes);
-        const Real c = cost(job, direct, terms[r][s], block_row + first + r, column);
-        const Real k_ij = power_of_two(row_shift[r] + job.column_shift[column] - scale * c);
-#pragma unroll
-        for (int k = 0; k < Targets; ++k) few[k] += k_ij * job.weights[k * padded(job.columns) + column];
-      }
-#pragma unroll
-      for (int k = 0; k < Targets; ++k) sums[r][k] += few[k];
+      for (int k = 0; k < Targets; ++k) sums[r][k] += few[r][k];
     }
   }
 #pragma unroll
-  for (int r = 0; r < kEach; ++r) {
+  for (int r = 0; r < kRowsEach; ++r) {
 #pragma unroll
     for (int k = 0; k < Targets; ++k) {
       double sum = sums[r][k];
       for (int step = kLanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-      if (lane == 0) job.partial[(blockIdx.y * Targets + k) * padded(job.rows) + block_row + first + r] = sum;
+      if (lane == 0) job.partial[(blockIdx.y * Targets + k) * padded(job.rows) + first_row + r] = sum;
     }
   }
 }
 
 template <class Real, int Targets>
 void launch(const Job<Real>& job, std::size_t splits, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>((job.rows + kSide - 1) / kSide), static_cast<unsigned>(splits));
+  const dim3 grid(static_cast<unsigned>((job.rows + kRows - 1) / kRows), static_cast<unsigned>(splits));
   sum_directly<Real, Targets><<<grid, kThreads, 0, stream>>>(job);
   check(cudaGetLastError(), "summing over points");
 }

@@ -60,6 +60,7 @@ struct Job {
   const uint4* right;          ///< fragments of y
   std::size_t slices;          ///< of 16 numbers, that a fragment's points have
   std::size_t split_columns;
+  std::size_t splits_a_block;  ///< that a block sums one after the other; only sum_by_products
   double* partial;
 };
 

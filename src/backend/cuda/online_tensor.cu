@@ -1,5 +1,8 @@
 #include "backend/cuda/online_tensor.cuh"
 
+#include <type_traits>
+#include <utility>
+
 #include "backend/cuda/online_tensor_parts.cuh"
 
 namespace fedsinkhorn::cuda::online {
@@ -9,18 +12,20 @@ constexpr int kStages = 4;
 /// How many tiles ahead copies are queued; a stage is refilled kStages - kAhead tiles after it was last read.
 constexpr int kAhead = 2;
 
-/// Columns of a tile.
-template <int Slices>
-constexpr int kTileColumns = Slices <= 4 ? 128 : 64;
-
 /// A tile of columns in shared memory.
-template <int Slices, int Targets>
+template <int Slices, int Columns, int Targets>
 struct Tile {
-  static constexpr int kColumns = kTileColumns<Slices>;
-  uint4 points[kColumns / 8][Slices][2][8];
-  float shift[kColumns];
-  float weights[Targets][kColumns];
+  uint4 points[Columns / 8][Slices][2][8];
+  float shift[Columns];
+  float weights[Targets][Columns];
 };
+
+/// body(std::integral_constant<int, k>) for k < Count.
+template <int Count, class Body>
+__device__ void unrolled(const Body& body) {
+  [&]<int... k>(std::integer_sequence<int, k...>) { (body(std::integral_constant<int, k>{}), ...); }
+  (std::make_integer_sequence<int, Count>{});
+}
 
 /// Whether a column's exponentials are computed by the polynomial: that many of every eight.
 __device__ constexpr bool by_polynomial(int eighths, int column) {
@@ -31,11 +36,12 @@ __device__ constexpr bool by_polynomial(int eighths, int column) {
 /// Block (x, s): some rows, split s of the columns. Each warp keeps 16 rows in registers and each warpgroup multiplies
 /// 64 with all columns of the split, Batch at a time, from tiles that bulk copies bring; while one waits for its
 /// products others compute exponentials. Packed: the shifts come out of the product.
-template <int Slices, Form PointForm, int Targets, int Eighths, int Batch, int Warps, int Blocks>
+template <int Slices, Form PointForm, int Targets, int Eighths, int Columns, int Batch, int InFlight, int Warps,
+          int Blocks>
 __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float> job) {
-  using TileOfColumns = Tile<Slices, Targets>;
-  constexpr int kColumns = TileOfColumns::kColumns;
-  static_assert(kColumnTile % kColumns == 0 && kColumns % Batch == 0 && kPadding % (Warps * 16) == 0);
+  using TileOfColumns = Tile<Slices, Columns, Targets>;
+  constexpr int kPart = Batch * InFlight;
+  static_assert(kColumnTile % Columns == 0 && Columns % kPart == 0 && kPadding % (Warps * 16) == 0);
   constexpr bool kPacked = PointForm == Form::packed;
   constexpr bool kSplit = PointForm == Form::split;
   extern __shared__ __align__(128) unsigned char storage[];
@@ -46,9 +52,11 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const LanePlace place = lane_place(lane);
-  const std::size_t begin = blockIdx.y * job.split_columns;
-  const std::size_t end = min(begin + job.split_columns, round_up(job.columns, kColumns));
-  const int tiles = static_cast<int>((end - begin) / kColumns);
+  const std::size_t first_split = blockIdx.y * job.splits_a_block;
+  const std::size_t begin = first_split * job.split_columns;
+  const std::size_t end = min(begin + job.splits_a_block * job.split_columns, round_up(job.columns, Columns));
+  const int tiles = static_cast<int>((end - begin) / Columns);
+  const int split_tiles = static_cast<int>(job.split_columns) / Columns;
   const std::size_t first_row = std::size_t{blockIdx.x} * (Warps * 16) + static_cast<std::size_t>(warp * 16);
 
   if (threadIdx.x == 0) {
@@ -64,7 +72,7 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
     TileOfColumns& to = stages[tile % kStages];
     Barrier& done = full[tile % kStages];
     if (tile >= kStages) empty[tile % kStages].wait((tile / kStages - 1) % 2);
-    const std::size_t column = begin + static_cast<std::size_t>(tile) * kColumns;
+    const std::size_t column = begin + static_cast<std::size_t>(tile) * Columns;
     done.arrive_expecting(sizeof(to.points) + (kPacked ? 0 : sizeof(to.shift)) + sizeof(to.weights));
     bulk_copy(to.points, job.right + column * Slices * 2, sizeof(to.points), done);
     if constexpr (!kPacked) bulk_copy(to.shift, job.column_shift + column, sizeof(to.shift), done);
@@ -82,77 +90,135 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
   for (int s = 0; s < Slices; ++s) rows[s] = job.left[(first_row / 16 * Slices + s) * 32 + lane];
   for (int half = 0; half < 2; ++half) row_shift[half] = job.row_shift[first_row + half * 8 + place.row];
   RowSums<1, Targets> sums;
-  double* out = job.partial + blockIdx.y * Targets * padded(job.rows) + first_row;
+  double* out = job.partial + first_split * Targets * padded(job.rows) + first_row;
 
-  constexpr int kFlushTiles = static_cast<int>(kFloatColumns) / kColumns;
+  constexpr int kFlushTiles = static_cast<int>(kFloatColumns) / Columns;
+  int tile_of_split = 0;
   for (int tile = 0; tile < tiles; ++tile) {
     if (threadIdx.x == 0 && tile + kAhead < tiles) queue(tile + kAhead);
     __syncwarp();
     full[tile % kStages].wait(tile / kStages % 2);
     const TileOfColumns& columns = stages[tile % kStages];
 #pragma unroll 1
-    for (int first = 0; first < kColumns; first += Batch) {
+    for (int part = 0; part < Columns; part += kPart) {
       // t = row_shift + column_shift + x'.y'
-      float t[Batch / 2];
+      float t[InFlight][Batch / 2];
       if constexpr (!kPacked) {
 #pragma unroll
-        for (int k = 0; k < Batch / 8; ++k) {
-          const float2 shift = pair_at(&columns.shift[first + k * 8 + place.column]);
-          t[k * 4] = row_shift[0] + shift.x;
-          t[k * 4 + 1] = row_shift[0] + shift.y;
-          t[k * 4 + 2] = row_shift[1] + shift.x;
-          t[k * 4 + 3] = row_shift[1] + shift.y;
+        for (int k = 0; k < kPart / 8; ++k) {
+          const float2 shift = pair_at(&columns.shift[part + k * 8 + place.column]);
+          float* four = &t[k * 8 / Batch][k * 8 % Batch / 2];
+          four[0] = row_shift[0] + shift.x;
+          four[1] = row_shift[0] + shift.y;
+          four[2] = row_shift[1] + shift.x;
+          four[3] = row_shift[1] + shift.y;
         }
       }
-      const std::uint64_t points = describe_columns(&columns.points[first / 8], Slices * 256);
       constexpr std::uint64_t kSlice = 256 >> 4;
       begin_products();
 #pragma unroll
-      for (int s = 0; s < Slices; ++s) {
-        multiply_add<!kPacked>(t, rows[s], points + kSlice * (kSplit ? s - s % 2 : s));
-        if constexpr (kSplit) {
-          if (s % 2 == 0) multiply_add<true>(t, rows[s], points + kSlice * (s + 1));
+      for (int batch = 0; batch < InFlight; ++batch) {
+        const std::uint64_t points = describe_columns(&columns.points[(part + batch * Batch) / 8], Slices * 256);
+#pragma unroll
+        for (int s = 0; s < Slices; ++s) {
+          multiply_add<!kPacked>(t[batch], rows[s], points + kSlice * (kSplit ? s - s % 2 : s));
+          if constexpr (kSplit) {
+            if (s % 2 == 0) multiply_add<true>(t[batch], rows[s], points + kSlice * (s + 1));
+          }
         }
+        commit_products();
       }
-      commit_products();
-      wait_for_products<0>();
-      settle(t);
+      // The exponentials of one batch while the products of the next are formed.
+      unrolled<InFlight>([&](auto index) {
+        constexpr int kIndex = decltype(index)::value;
+        wait_for_products<InFlight - 1 - kIndex>();
+        settle(t[kIndex]);
 #pragma unroll
-      for (int k = 0; k < Batch / 8; ++k) {
-        float terms[4];
+        for (int k = 0; k < Batch / 8; ++k) {
+          const float* four = &t[kIndex][k * 4];
+          float terms[4];
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const bool polynomial = by_polynomial(Eighths, k % 4 * 2 + e % 2);
-          terms[e] = polynomial ? power_of_two_by_polynomial(t[k * 4 + e]) : power_of_two(t[k * 4 + e]);
+          for (int e = 0; e < 4; ++e) {
+            const bool polynomial = by_polynomial(Eighths, k % 4 * 2 + e % 2);
+            terms[e] = polynomial ? power_of_two_by_polynomial(four[e]) : power_of_two(four[e]);
+          }
+          const int column = part + kIndex * Batch + k * 8 + place.column;
+#pragma unroll
+          for (int target = 0; target < Targets; ++target) {
+            sums.add(0, target, terms, pair_at(&columns.weights[target][column]));
+          }
         }
-#pragma unroll
-        for (int target = 0; target < Targets; ++target) {
-          sums.add(0, target, terms, pair_at(&columns.weights[target][first + k * 8 + place.column]));
-        }
-      }
+      });
     }
     __syncwarp();
     if (lane == 0) empty[tile % kStages].arrive();
-    if (tile % kFlushTiles == kFlushTiles - 1 || tile == tiles - 1) {
-      sums.flush(out, padded(job.rows), lane, tile < kFlushTiles);
+    const bool first_flush = tile_of_split < kFlushTiles;
+    ++tile_of_split;
+    const bool split_ends = tile_of_split == split_tiles || tile == tiles - 1;
+    if (split_ends || tile_of_split % kFlushTiles == 0) sums.flush(out, padded(job.rows), lane, first_flush);
+    if (split_ends) {
+      out += Targets * padded(job.rows);
+      tile_of_split = 0;
     }
   }
 }
 
+/// How many splits a block should take: few enough that all processors are busy to the end, many enough that what a
+/// block does before its first tile, which takes as long as start_tiles, is little.
+std::size_t splits_a_block(std::size_t row_blocks, std::size_t splits, std::size_t split_tiles, std::size_t start_tiles,
+                           int blocks_at_once) {
+  std::size_t best = 1;
+  std::size_t least = ~std::size_t{0};
+  for (std::size_t each = 1; each <= splits; ++each) {
+    const std::size_t blocks = row_blocks * ((splits + each - 1) / each);
+    const auto at_once = static_cast<std::size_t>(blocks_at_once);
+    const std::size_t time = (blocks + at_once - 1) / at_once * (each * split_tiles + start_tiles);
+    if (time >= least) continue;
+    least = time;
+    best = each;
+  }
+  return best;
+}
+
+int processors() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "asking for its processors");
+  return count;
+}
+
+template <int Slices, Form PointForm, int Targets, int Eighths, int Columns, int Batch, int InFlight, int Warps,
+          int Blocks>
+void launch(Job<float> job, std::size_t splits, cudaStream_t stream) {
+  constexpr auto kernel = sum_by_products<Slices, PointForm, Targets, Eighths, Columns, Batch, InFlight, Warps, Blocks>;
+  constexpr int kBytes = kStages * static_cast<int>(sizeof(Tile<Slices, Columns, Targets>));
+  constexpr std::size_t kRows = Warps * 16;
+  // Where several blocks share a processor, one that starts leaves the others room.
+  constexpr std::size_t kStartTiles = Blocks > 1 ? 0 : 2;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "asking for shared memory");
+  const std::size_t row_blocks = (job.rows + kRows - 1) / kRows;
+  job.splits_a_block =
+      splits_a_block(row_blocks, splits, job.split_columns / Columns, kStartTiles, processors() * Blocks);
+  const dim3 grid(static_cast<unsigned>(row_blocks),
+                  static_cast<unsigned>((splits + job.splits_a_block - 1) / job.splits_a_block));
+  kernel<<<grid, Warps * 32, kBytes, stream>>>(job);
+  check(cudaGetLastError(), "summing over points");
+}
+
 template <int Slices, Form PointForm, int Targets>
 void launch(const Job<float>& job, std::size_t splits, cudaStream_t stream) {
-  // With long points more rows share a tile of columns, as the second-level cache gives only so much.
-  constexpr int kWarps = Slices <= 2 ? 8 : 16;
-  constexpr int kBlocks = Slices == 1 && Targets == 1 ? 3 : 16 / kWarps;
+  // With long points more rows share a tile of columns, as the second-level cache gives only so much, and products take
+  // long enough to be worth a second batch in flight. All of this was found by measuring.
+  constexpr bool kLong = Slices > 2;
+  constexpr bool kShortest = Slices == 1 && Targets == 1;
+  constexpr int kWarps = kLong ? 16 : 8;
+  constexpr int kBlocks = kLong ? 1 : kShortest ? 3 : 2;
+  constexpr int kColumns = Slices <= 8 ? 128 : 64;
   constexpr int kBatch = Slices <= 8 ? 64 : 32;
-  constexpr int kEighths = Slices == 1 && Targets == 1 ? 2 : 0;
-  constexpr std::size_t kRows = kWarps * 16;
-  constexpr auto kernel = sum_by_products<Slices, PointForm, Targets, kEighths, kBatch, kWarps, kBlocks>;
-  constexpr int kBytes = kStages * static_cast<int>(sizeof(Tile<Slices, Targets>));
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "asking for shared memory");
-  const dim3 grid(static_cast<unsigned>((job.rows + kRows - 1) / kRows), static_cast<unsigned>(splits));
-  kernel<<<grid, kWarps * 32, kBytes, stream>>>(job);
-  check(cudaGetLastError(), "summing over points");
+  constexpr int kInFlight = kLong ? 2 : 1;
+  constexpr int kEighths = kShortest ? 2 : 0;
+  launch<Slices, PointForm, Targets, kEighths, kColumns, kBatch, kInFlight, kWarps, kBlocks>(job, splits, stream);
 }
 
 template <int Slices, Form PointForm>

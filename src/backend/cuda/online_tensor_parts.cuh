@@ -15,16 +15,18 @@ struct LanePlace {
 };
 __device__ inline LanePlace lane_place(int lane) { return {lane / 4, lane % 4 * 2}; }
 
-/// Terms a lane has summed in float32 for tiles of 16 rows: [tile][row or row + 8][target].
+/// Terms a lane has summed in float32 for tiles of 16 rows: [tile][row or row + 8][target][even or odd columns]. With
+/// one target the columns have sums of their own, so that fewer additions wait for one another.
 template <int Tiles, int Targets>
 struct RowSums {
-  float value[Tiles][2][Targets] = {};
+  static constexpr int kChains = Targets == 1 ? 2 : 1;
+  float value[Tiles][2][Targets][kChains] = {};
 
   /// The lane's four terms of a 16 x 8 result, with the weights of its two columns.
   __device__ void add(int tile, int target, const float* terms, float2 weights) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      float& sum = value[tile][e / 2][target];
+      float& sum = value[tile][e / 2][target][e % kChains];
       sum = fmaf(terms[e], e % 2 == 0 ? weights.x : weights.y, sum);
     }
   }
@@ -38,12 +40,16 @@ struct RowSums {
       for (int half = 0; half < 2; ++half) {
 #pragma unroll
         for (int k = 0; k < Targets; ++k) {
-          double sum = value[tile][half][k];
+          double sum = 0;
+#pragma unroll
+          for (float& chain : value[tile][half][k]) {
+            sum += chain;
+            chain = 0;
+          }
           sum += __shfl_xor_sync(~0u, sum, 1);
           sum += __shfl_xor_sync(~0u, sum, 2);
           double& place = out[static_cast<std::size_t>(k) * stride + tile * 16 + half * 8 + lane_place(lane).row];
           if (lane % 4 == 0) place = first ? sum : place + sum;
-          value[tile][half][k] = 0;
         }
       }
     }

@@ -90,7 +90,7 @@ __device__ inline void send(double value, const double* place, const Barrier* ba
       : "memory");
 }
 
-/// Some of the warps of a block; barrier 0 is __syncthreads().
+/// Warps of a block that come from different places in the code; barrier 0 is __syncthreads().
 template <int id, int threads>
 __device__ inline void sync_some() {
   asm volatile("bar.sync %0, %1;" ::"n"(id), "n"(threads) : "memory");
@@ -100,6 +100,13 @@ __device__ inline void sync_some() {
 /// thread's block wrote before a sync is seen by those who waited.
 __device__ inline void count_up(unsigned* counter) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+/// True in one of `all` threads that call it, after all others have. It sees what they did before.
+__device__ inline bool is_last(unsigned* counter, unsigned all) {
+  unsigned before = 0;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+  return before == all - 1;
 }
 
 /// Without any order to other memory.

@@ -8,8 +8,6 @@ namespace fedsinkhorn::cuda::dense {
 /// Threads that share the sum of one pair of columns.
 constexpr int max_slices = 16;
 
-__device__ inline void sync_consumers() { sync_some<1, consumer_threads>(); }
-
 __device__ inline float4 packed(const double* x) {
   const int2 a = make_int2(__double2loint(x[0]), __double2hiint(x[0]));
   const int2 b = make_int2(__double2loint(x[1]), __double2hiint(x[1]));
@@ -134,7 +132,7 @@ __device__ bool finish_columns(const Task& task, int round, Shared<typename Numb
     }
   }
   if (leader) shared.go_on[round & 1] = go_on ? 1 : 0;
-  __syncthreads();
+  sync_block();
   return shared.go_on[round & 1] != 0;
 }
 

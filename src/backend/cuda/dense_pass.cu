@@ -93,6 +93,8 @@ class Pass final : public DensePass {
     parts_of_r_ = DeviceBuffer<Compute>(parts * pitch_);
     round_parts_ = DeviceBuffer<RoundPart>(2 * static_cast<std::size_t>(shape_.teams + shape_.blocks()));
     meeting_ = DeviceBuffer<Meeting>(1);
+    check(cudaMemset(meeting_.data(), 0, sizeof(Meeting)), "clearing counters");
+    check(cudaStreamSynchronize(nullptr), "clearing scratch memory");  // the streams to come do not wait for this one
   }
 
   /// Columns of v and of the parts of r, padding included.
@@ -222,7 +224,6 @@ class Pass final : public DensePass {
     task.scratch.of_columns = round_parts_.data() + 2 * shape_.teams;
     task.scratch.pitch = pitch_;
     task.rounds = rounds;
-    check(cudaMemsetAsync(meeting_.data(), 0, sizeof(Meeting), stream), "clearing counters");
     LaunchConfig launch(shape_, stream);
     check(cudaLaunchKernelEx(&launch.config, rounds_kernel_of<storage>(shape_.groups), task), "rounds");
   }

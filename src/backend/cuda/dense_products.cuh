@@ -12,7 +12,7 @@ constexpr int product_warps = product_threads / 32;
 /// Rows a block multiplies with v at once.
 constexpr int rows_at_once = 4;
 /// r is summed over chunks of rows first, then over the chunks: at least this many rows, at most this many chunks.
-constexpr int least_chunk = 256;
+constexpr int least_chunk = 128;
 constexpr int most_chunks = 128;
 
 [[nodiscard]] constexpr int chunk_of(int rows) {

@@ -115,7 +115,7 @@ __device__ void produce(const Task& task, const Place& place, Shared<Compute, ro
     const bool prefetch = round + 1 < task.rounds.count;
     if (prefetch) issue(0, ahead);
     __syncwarp();
-    __syncthreads();
+    sync_block();
     if (shared.go_on[round & 1] != 0) continue;
     if (keeps_status) combine_status(task, round);
     if (prefetch && leader) {  // copies nobody wants must not outlive the block
@@ -186,7 +186,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
       }
       __syncwarp();
     }
-    __syncthreads();
+    sync_block();
     if (shared.go_on[round & 1] == 0) return;
   }
 }
@@ -354,6 +354,10 @@ __global__ void __launch_bounds__(block_threads, 1) rounds_kernel(const __grid_c
   }
   __syncwarp();
   cluster_sync();  // nor to a block that has gone
+  Meeting& meeting = *task.scratch.meeting;
+  if (threadIdx.x == 0 && is_last(&meeting.gone, gridDim.x)) {
+    meeting.parts_of_r = meeting.new_v = meeting.status[0] = meeting.status[1] = meeting.steps = meeting.gone = 0;
+  }
 }
 
 }  // namespace fedsinkhorn::cuda::dense

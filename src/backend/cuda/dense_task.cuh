@@ -13,11 +13,13 @@
 
 namespace fedsinkhorn::cuda::dense {
 
-/// Counters that blocks wait for, each in a cache line of its own. Zero at the start of a launch.
+/// Counters that blocks wait for, each in a cache line of its own. Zero, but for stop, before and after a
+/// launch.
 struct Meeting {
   alignas(128) unsigned parts_of_r;  ///< from all blocks and from the producer of the first
   alignas(128) unsigned new_v;       ///< from all blocks
   alignas(128) unsigned status[2];   ///< from all blocks and all teams, for rounds of even and odd number
+  alignas(128) unsigned gone;        ///< from all blocks
   alignas(128) unsigned steps;       ///< of all teams
   alignas(128) int stop[max_rounds];
 };
@@ -58,6 +60,9 @@ struct Shared {
   RoundPart of_warps[consumer_warps];
   alignas(16) double2 slices[consumer_threads];
 };
+
+__device__ inline void sync_consumers() { sync_some<1, consumer_threads>(); }
+__device__ inline void sync_block() { sync_some<2, block_threads>(); }
 
 /// A step's slot in the ring, and the parity of the ring's turn.
 struct Cursor {

@@ -10,11 +10,14 @@
 namespace fedsinkhorn::cuda {
 
 /// float64: costs, exponentials and sums. float32: costs to the accuracy of float32, exponentials in float32, long sums
-/// in float64. tf32: products of coordinates of about ten bits, the rest as float32; faster.
+/// in float64. tf32: products of coordinates of eleven bits where there are more than 16 of them, the rest as float32;
+/// faster. With the latter two K below 1e-38 is zero, so potentials should be absorbed before u and v have moved by
+/// more than some 1e15; where epsilon is so small that float32 has no digits of the exponents left (coordinates over
+/// the root of epsilon beyond 3e4, or distances over epsilon), float64 steps in.
 enum class OnlineAccuracy { float64, float32, tf32 };
 
-/// Points as float64, row by row. For cosine they have unit length; for distances with many coordinates it is best if
-/// they are centred.
+/// Points as float64, row by row. For cosine they have unit length. For distances it is best if they are centred, by
+/// the same origin for all blocks: the error of an exponent in float32 is relative to squared lengths over epsilon.
 struct Points {
   std::vector<double> x, y;
   std::size_t dimension = 1;

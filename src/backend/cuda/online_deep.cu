@@ -149,6 +149,7 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
 #pragma unroll
       for (int r = 0; r < 2; ++r) multiply_slices<kDepth, Split>(t[r][group], rows[r], columns);
     }
+    // All lanes have read the stage; one speaks for them. (racecheck takes the other 31 for racing with the next copy.)
     __syncwarp();
     if (lane == 0) empty[step % kStages].arrive();
     if (step % depths != depths - 1) continue;

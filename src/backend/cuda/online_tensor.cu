@@ -150,6 +150,7 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
         }
       });
     }
+    // All lanes have read the tile; one speaks for them. (racecheck takes the other 31 for racing with the next copy.)
     __syncwarp();
     if (lane == 0) empty[tile % kStages].arrive();
     const bool first_flush = tile_of_split < kFlushTiles;
@@ -211,13 +212,13 @@ void launch(const Job<float>& job, std::size_t splits, cudaStream_t stream) {
   // With long points more rows share a tile of columns, as the second-level cache gives only so much, and products take
   // long enough to be worth a second batch in flight. All of this was found by measuring.
   constexpr bool kLong = Slices > 2;
-  constexpr bool kShortest = Slices == 1 && Targets == 1;
+  constexpr bool kOne = Targets == 1;
   constexpr int kWarps = kLong ? 16 : 8;
-  constexpr int kBlocks = kLong ? 1 : kShortest ? 3 : 2;
+  constexpr int kBlocks = kLong ? 1 : kOne ? 3 : 2;
   constexpr int kColumns = Slices <= 8 ? 128 : 64;
   constexpr int kBatch = Slices <= 8 ? 64 : 32;
   constexpr int kInFlight = kLong ? 2 : 1;
-  constexpr int kEighths = kShortest ? 2 : 0;
+  constexpr int kEighths = Slices == 1 && kOne ? 2 : 0;
   launch<Slices, PointForm, Targets, kEighths, kColumns, kBatch, kInFlight, kWarps, kBlocks>(job, splits, stream);
 }
 

@@ -45,7 +45,22 @@ __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
       : "memory");
 }
 
-/// The same, for what other blocks of the cluster have sent.
+/// Whether it has ended.
+__device__ inline bool has_ended(Barrier* barrier, std::uint32_t parity) {
+  std::uint32_t ended = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred ended;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 ended, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, ended;\n"
+      "}"
+      : "=r"(ended)
+      : "r"(shared_address(barrier)), "r"(parity)
+      : "memory");
+  return ended != 0;
+}
+
+/// Waits, for what other blocks of the cluster have sent.
 __device__ inline void wait_for_cluster(Barrier* barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"

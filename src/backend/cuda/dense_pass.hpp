@@ -15,8 +15,8 @@ enum class Storage { float64, float32, mixed, bfloat16 };
   return storage == Storage::float64 ? 8 : storage == Storage::bfloat16 ? 2 : 4;
 }
 
-/// A stored kernel: row i begins at data + i * stride elements; entries between columns and stride are zero. data is
-/// aligned to 256 bytes.
+/// A stored kernel: row i begins at data + i * stride elements; entries between columns and stride are zero. No entry
+/// is negative, infinite or NaN (mixed would not notice). data is aligned to 256 bytes.
 struct StoredKernel {
   Storage storage = Storage::float64;
   const void* data = nullptr;

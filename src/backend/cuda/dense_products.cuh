@@ -12,7 +12,7 @@ constexpr int product_warps = product_threads / 32;
 /// Rows a block multiplies with v at once.
 constexpr int rows_at_once = 4;
 /// r is summed over chunks of rows first, then over the chunks: at least this many rows, at most this many chunks.
-constexpr int least_chunk = 128;
+constexpr int least_chunk = 256;
 constexpr int most_chunks = 128;
 
 [[nodiscard]] constexpr int chunk_of(int rows) {
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(product_threads, 4)
   using Compute = typename Numbers<storage>::Compute;
   constexpr int per_group = Numbers<storage>::per_group;
   constexpr int tile = 32 * per_group;
-  constexpr int batch = 8;  // loads in flight
+  constexpr int batch = 4;  // loads in flight
   __shared__ Compute of_warps[product_warps][tile];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int group = min(static_cast<int>(blockIdx.x) * 32 + lane, groups_of<storage>(matrix.columns) - 1);

@@ -230,6 +230,7 @@ __device__ void consume(const Task& task, const Place& place, Shared<typename Nu
   Cursor dotted, added;
   std::uint32_t dots_made = 0, rows_added = 0;
 
+  const auto rows_have_come = [&] { return __any_sync(~0U, has_ended(&shared.full[dotted.slot], dotted.parity)) != 0; };
   const auto make_dots = [&] {
     wait(&shared.full[dotted.slot], dotted.parity);
     const unsigned char* slot = ring + dotted.slot * task.shape.slot_bytes;
@@ -290,12 +291,18 @@ __device__ void consume(const Task& task, const Place& place, Shared<typename Nu
 #pragma unroll
       for (int e = 0; e < per_group; ++e) r[g][e] = 0;
     }
-    make_dots();
-    for (int step = 1; step < place.steps; ++step) {
-      make_dots();
-      add_rows();
+    // The next step's dots come before this step's sums, so that the reducer's latency hides behind them, unless their
+    // rows are still on their way: then this step's slot is free the sooner.
+    for (int dots = 0, sums = 0; sums < place.steps;) {
+      const bool early = dots == sums + 1 && dots < place.steps && rows_have_come();
+      if (dots == sums || early) {
+        make_dots();
+        ++dots;
+      } else {
+        add_rows();
+        ++sums;
+      }
     }
-    add_rows();
 
     // 16 bytes at a time: first and per_group are such that all of these are aligned
     constexpr int per_store = 16 / sizeof(Compute), stores = per_group / per_store;

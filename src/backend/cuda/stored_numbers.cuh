@@ -40,9 +40,9 @@ struct Numbers<Storage::float32> {
   }
 };
 
-/// Conversions to float64 are slow. The bits of a float32 x >= 0, put where a float64 has its exponent and fraction,
-/// are x 2^-896, zeros and denormal numbers included: two shifts. Half of the 2^896 goes into v and u, half into the
-/// sums, so that nothing leaves the range of float64 as long as v and u are within 1e+-170.
+/// Conversions to float64 are slow. The bits of a finite float32 x >= 0, put where a float64 has its exponent and
+/// fraction, are x 2^-896, zeros and denormal numbers included: two shifts. Half of the 2^896 goes into v and u, half
+/// into the sums, so that nothing leaves the range of float64 as long as v and u are within 1e+-130.
 template <>
 struct Numbers<Storage::mixed> {
   using Compute = double;

@@ -131,8 +131,11 @@ __device__ bool finish_columns(const Task& task, int round, Shared<typename Numb
       go_on = round + 1 < task.rounds.count && (round == 0 || __ldcg(&meeting->stop[round - 1]) == 0);
     }
   }
-  if (leader) shared.go_on[round & 1] = go_on ? 1 : 0;
-  sync_block();
+  if (leader) {
+    shared.go_on[round & 1] = go_on ? 1 : 0;
+    arrive(&shared.round_ended[round & 1]);
+  }
+  sync_consumers();
   return shared.go_on[round & 1] != 0;
 }
 

@@ -79,6 +79,14 @@ class Pace {
   unsigned made_ = 0, seen_ = 0;
 };
 
+/// Whether another round follows, for those who did not decide it. A slot of go_on is written anew two rounds later,
+/// which nobody reaches without rows and u that come after this.
+template <class Compute, int rows>
+__device__ bool goes_on(Shared<Compute, rows>& shared, int round) {
+  wait(&shared.round_ended[round & 1], static_cast<std::uint32_t>(round >> 1) & 1U);
+  return shared.go_on[round & 1] != 0;
+}
+
 template <class Compute, int rows>
 __device__ void produce(const Task& task, const Place& place, Shared<Compute, rows>& shared, unsigned char* ring) {
   const std::uint32_t slots = static_cast<std::uint32_t>(task.shape.slots);
@@ -115,8 +123,7 @@ __device__ void produce(const Task& task, const Place& place, Shared<Compute, ro
     const bool prefetch = round + 1 < task.rounds.count;
     if (prefetch) issue(0, ahead);
     __syncwarp();
-    sync_block();
-    if (shared.go_on[round & 1] != 0) continue;
+    if (goes_on(shared, round)) continue;
     if (keeps_status) combine_status(task, round);
     if (prefetch && leader) {  // copies nobody wants must not outlive the block
       cursor = next_round;
@@ -170,8 +177,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
       q *= scale;
       const double u = here(step) ? a / q : 0;
       if (lane < rows) shared.u[buffer][lane] = static_cast<Compute>(u * scale);
-      __syncwarp();
-      if (lane == 0) arrive(&shared.u_ready[buffer]);
+      arrive_as_warp(&shared.u_ready[buffer]);
       if (place.rank == 0 && here(step)) {
         part.meet(rounds.norm, old_u * q - a, q);
         rounds.q[row_of(step)] = q;
@@ -186,8 +192,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
       }
       __syncwarp();
     }
-    sync_block();
-    if (shared.go_on[round & 1] == 0) return;
+    if (!goes_on(shared, round)) return;
   }
 }
 
@@ -250,8 +255,7 @@ __device__ void consume(const Task& task, const Place& place, Shared<typename Nu
     const Compute sum = sum_warp<Compute, rows>(sums);
     const unsigned buffer = dots_made & 1U;
     if (lane % (32 / rows) == 0) shared.dots[buffer][lane / (32 / rows)][warp] = sum;
-    __syncwarp();
-    if (lane == 0) arrive(&shared.dots_ready[buffer]);
+    arrive_as_warp(&shared.dots_ready[buffer]);
     dotted.next(slots);
     ++dots_made;
   };
@@ -270,8 +274,7 @@ __device__ void consume(const Task& task, const Place& place, Shared<typename Nu
         for (int e = 0; e < per_group; ++e) r[g][e] += u * x[e];
       }
     }
-    __syncwarp();
-    if (lane == 0) arrive(&shared.empty[added.slot]);
+    arrive_as_warp(&shared.empty[added.slot]);
     added.next(slots);
     ++rows_added;
   };
@@ -340,12 +343,13 @@ __global__ void __launch_bounds__(block_threads, 1) rounds_kernel(const __grid_c
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < task.shape.slots; ++slot) {
       init(&shared.full[slot], 1);
-      init(&shared.empty[slot], consumer_warps);
+      init(&shared.empty[slot], consumer_warps * arrivals_of_warp);
     }
     for (int buffer = 0; buffer < 2; ++buffer) {
-      init(&shared.dots_ready[buffer], consumer_warps);
+      init(&shared.dots_ready[buffer], consumer_warps * arrivals_of_warp);
       init(&shared.parts_ready[buffer], 1);
-      init(&shared.u_ready[buffer], 1);
+      init(&shared.u_ready[buffer], arrivals_of_warp);
+      init(&shared.round_ended[buffer], 1);
     }
     publish_barriers();
   }

@@ -53,6 +53,7 @@ struct Shared {
   Barrier dots_ready[2];     ///< of steps of even and odd number
   Barrier parts_ready[2];    ///< of_parts has come from the whole cluster
   Barrier u_ready[2];
+  Barrier round_ended[2];  ///< go_on is known, for rounds of even and odd number
   alignas(16) Compute dots[2][rows][consumer_warps];
   double of_parts[2][rows][max_parts];
   Compute u[2][rows];
@@ -62,7 +63,6 @@ struct Shared {
 };
 
 __device__ inline void sync_consumers() { sync_some<1, consumer_threads>(); }
-__device__ inline void sync_block() { sync_some<2, block_threads>(); }
 
 /// A step's slot in the ring, and the parity of the ring's turn.
 struct Cursor {

@@ -1,3 +1,4 @@
+#include "backend/cuda/async_copy.cuh"
 #include "backend/cuda/online_tensor.cuh"
 #include "backend/cuda/online_tensor_parts.cuh"
 
@@ -86,23 +87,24 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
 
   if (threadIdx.x == 0) {
     for (int s = 0; s < kStages; ++s) {
-      full[s].init(1);
-      empty[s].init(kWarps);
+      init(&full[s], 1);
+      init(&empty[s], kWarps * arrivals_of_warp);
     }
-    fence_barriers();
+    publish_barriers();
   }
   __syncthreads();
 
   const auto queue = [&](int step) {
     Stage& to = stages[step % kStages];
-    Barrier& done = full[step % kStages];
-    if (step >= kStages) empty[step % kStages].wait((step / kStages - 1) % 2);
+    Barrier* done = &full[step % kStages];
+    if (step >= kStages) wait(&empty[step % kStages], (step / kStages - 1) % 2);
     const std::size_t slice = static_cast<std::size_t>(step % depths) * kDepth;
     const std::size_t column = begin + static_cast<std::size_t>(step / depths) * kSide;
-    done.arrive_expecting(sizeof(Stage));
+    arrive_expecting(done, sizeof(Stage));
     for (std::size_t k = 0; k < kSide / 16; ++k) {
-      bulk_copy(to.rows[k], job.left + ((block_row / 16 + k) * job.slices + slice) * 32, sizeof(to.rows[k]), done);
-      bulk_copy(to.columns[k], job.right + ((column / 16 + k) * job.slices + slice) * 32, sizeof(to.columns[k]), done);
+      copy_to_shared(to.rows[k], job.left + ((block_row / 16 + k) * job.slices + slice) * 32, sizeof(to.rows[k]), done);
+      copy_to_shared(to.columns[k], job.right + ((column / 16 + k) * job.slices + slice) * 32, sizeof(to.columns[k]),
+                     done);
     }
   };
   if (threadIdx.x == 0) {
@@ -136,7 +138,7 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
         for (int r = 0; r < 2; ++r) t[r][k / 8][k / 4 % 2][k % 4] = Euclidean ? 0 : row_shift[r][k % 4 / 2] + shift;
       }
     }
-    full[step % kStages].wait(step / kStages % 2);
+    wait(&full[step % kStages], step / kStages % 2);
     const Stage& stage = stages[step % kStages];
     uint4 rows[2][kDepth];
     for (int s = 0; s < kDepth; ++s) {
@@ -149,9 +151,8 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
 #pragma unroll
       for (int r = 0; r < 2; ++r) multiply_slices<kDepth, Split>(t[r][group], rows[r], columns);
     }
-    // All lanes have read the stage; one speaks for them. (racecheck takes the other 31 for racing with the next copy.)
-    __syncwarp();
-    if (lane == 0) empty[step % kStages].arrive();
+    // All lanes have read the stage; one speaks for them.
+    arrive_as_warp(&empty[step % kStages]);
     if (step % depths != depths - 1) continue;
 
 #pragma unroll

@@ -1,4 +1,4 @@
-// Instructions of Hopper that have no name in C++: tensor cores, bulk copies and the barriers they complete on.
+// Instructions of the tensor cores that have no name in C++.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -66,45 +66,6 @@ __device__ void multiply_add(float (&d)[32], const uint4& a, std::uint64_t b) {
         "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
         "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
       : "r"(a.x), "r"(a.z), "r"(a.y), "r"(a.w), "l"(b), "n"(Add ? 1 : 0));
-}
-
-/// A barrier in shared memory that also counts bytes that bulk copies have brought.
-class Barrier {
- public:
-  __device__ void init(unsigned arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals));
-  }
-  __device__ void arrive() { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory"); }
-  __device__ void arrive_expecting(unsigned bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
-  }
-  /// Until the phase of that parity is complete.
-  __device__ void wait(unsigned parity) {
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n"
-        "}\n" ::"r"(address()),
-        "r"(parity)
-        : "memory");
-  }
-  [[nodiscard]] __device__ unsigned address() const { return static_cast<unsigned>(__cvta_generic_to_shared(this)); }
-
- private:
-  std::uint64_t state_;
-};
-
-/// Makes initialised barriers known to the copy engine.
-__device__ inline void fence_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-
-/// Queues a copy from global to shared memory; both aligned to 16 bytes, and a multiple of 16 bytes long.
-__device__ inline void bulk_copy(void* to, const void* from, unsigned bytes, Barrier& done) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(bytes), "r"(done.address())
-               : "memory");
 }
 
 }  // namespace fedsinkhorn::cuda::online

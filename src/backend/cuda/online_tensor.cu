@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backend/cuda/async_copy.cuh"
 #include "backend/cuda/online_tensor_parts.cuh"
 
 namespace fedsinkhorn::cuda::online {
@@ -61,23 +62,23 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
 
   if (threadIdx.x == 0) {
     for (int s = 0; s < kStages; ++s) {
-      full[s].init(1);
-      empty[s].init(Warps);
+      init(&full[s], 1);
+      init(&empty[s], Warps * arrivals_of_warp);
     }
-    fence_barriers();
+    publish_barriers();
   }
   __syncthreads();
 
   const auto queue = [&](int tile) {
     TileOfColumns& to = stages[tile % kStages];
-    Barrier& done = full[tile % kStages];
-    if (tile >= kStages) empty[tile % kStages].wait((tile / kStages - 1) % 2);
+    Barrier* done = &full[tile % kStages];
+    if (tile >= kStages) wait(&empty[tile % kStages], (tile / kStages - 1) % 2);
     const std::size_t column = begin + static_cast<std::size_t>(tile) * Columns;
-    done.arrive_expecting(sizeof(to.points) + (kPacked ? 0 : sizeof(to.shift)) + sizeof(to.weights));
-    bulk_copy(to.points, job.right + column * Slices * 2, sizeof(to.points), done);
-    if constexpr (!kPacked) bulk_copy(to.shift, job.column_shift + column, sizeof(to.shift), done);
+    arrive_expecting(done, sizeof(to.points) + (kPacked ? 0 : sizeof(to.shift)) + sizeof(to.weights));
+    copy_to_shared(to.points, job.right + column * Slices * 2, sizeof(to.points), done);
+    if constexpr (!kPacked) copy_to_shared(to.shift, job.column_shift + column, sizeof(to.shift), done);
     for (int k = 0; k < Targets; ++k) {
-      bulk_copy(to.weights[k], job.weights + k * padded(job.columns) + column, sizeof(to.weights[k]), done);
+      copy_to_shared(to.weights[k], job.weights + k * padded(job.columns) + column, sizeof(to.weights[k]), done);
     }
   };
   if (threadIdx.x == 0) {
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
   for (int tile = 0; tile < tiles; ++tile) {
     if (threadIdx.x == 0 && tile + kAhead < tiles) queue(tile + kAhead);
     __syncwarp();
-    full[tile % kStages].wait(tile / kStages % 2);
+    wait(&full[tile % kStages], tile / kStages % 2);
     const TileOfColumns& columns = stages[tile % kStages];
 #pragma unroll 1
     for (int part = 0; part < Columns; part += kPart) {
@@ -150,9 +151,8 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
         }
       });
     }
-    // All lanes have read the tile; one speaks for them. (racecheck takes the other 31 for racing with the next copy.)
-    __syncwarp();
-    if (lane == 0) empty[tile % kStages].arrive();
+    // All lanes have read the tile; one speaks for them.
+    arrive_as_warp(&empty[tile % kStages]);
     const bool first_flush = tile_of_split < kFlushTiles;
     ++tile_of_split;
     const bool split_ends = tile_of_split == split_tiles || tile == tiles - 1;

@@ -15,7 +15,9 @@ function(fedsinkhorn_find_nvcc reason)
     return()
   endif()
   set(trial ${PROJECT_BINARY_DIR}/CMakeFiles/cuda_trial)
-  file(WRITE ${trial}.cu "#include <concepts>\n#include <cuda_runtime.h>\n__global__ void nothing() {}\n")
+  file(WRITE ${trial}.cu "#include <concepts>\n#include <cuda_runtime.h>\n"
+                         "static_assert(CUDART_VERSION >= 13000, \"CUDA 13 is needed, for loops in graphs\");\n"
+                         "__global__ void nothing() {}\n")
   foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
     string(REGEX REPLACE "-.*" "" number ${architecture})
     execute_process(COMMAND ${nvcc} -std=c++20 -ccbin ${CMAKE_CUDA_HOST_COMPILER}

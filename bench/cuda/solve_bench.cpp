@@ -57,7 +57,8 @@ int main() {
 
   options.backend = "cpu";
   const Result reference = solve(problem, options);
-  fmt::print("n = {}, points in a square, epsilon = {} of the largest cost, to an L1 error of 1e-9\n", kPoints, kEpsilon);
+  fmt::print("n = {}, points in a square, epsilon = {} of the largest cost, to an L1 error of 1e-9\n", kPoints,
+             kEpsilon);
   fmt::print("{:8} {:10} {:>7} {:>10} {:>12} {:>12}\n", "backend", "method", "rounds", "seconds", "ms a round",
              "f - f(cpu)");
   fmt::print("{:8} {:10} {:7} {:10.4f} {:12.3f} {:>12}\n", "cpu", "auto", reference.iterations, reference.solve_seconds,

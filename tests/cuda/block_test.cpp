@@ -133,8 +133,14 @@ void compare(const Case& test) {
 }
 
 TEST_F(CudaBlock, MatricesOfEveryShape) {
-  for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 9}, {9, 1}, {64, 64}, {65, 127}, {300, 211},
-                             {5000, 70}, {70, 9000}}) {
+  for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{1, 1},
+                             {1, 9},
+                             {9, 1},
+                             {64, 64},
+                             {65, 127},
+                             {300, 211},
+                             {5000, 70},
+                             {70, 9000}}) {
     SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(m));
     const testing::OwnedProblem owned = testing::random_problem(n, m, 0.1, n + m);
     compare({owned.view(), n, m});
@@ -182,8 +188,8 @@ TEST_F(CudaBlock, PointsOfEveryMetricAndDimension) {
     for (const Metric metric : {Metric::sqeuclidean, Metric::euclidean, Metric::cosine}) {
       SCOPED_TRACE("dimension " + std::to_string(dimension) + ", metric " + std::to_string(static_cast<int>(metric)));
       Problem problem;
-      problem.cost = PointClouds{MatrixView<double>{x.data(), n, dimension}, MatrixView<double>{y.data(), m, dimension},
-                                 metric};
+      problem.cost =
+          PointClouds{MatrixView<double>{x.data(), n, dimension}, MatrixView<double>{y.data(), m, dimension}, metric};
       using enum Precision;
       compare({problem, n, m, 0.05, KernelKind::dense, float64, float64, 1, 1e-12});
       compare({problem, n, m, 0.05, KernelKind::online, float64, float64, 2, 1e-12});

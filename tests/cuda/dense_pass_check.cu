@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/require_device.hpp"
 #include "stored_matrix.cuh"
 
 namespace fedsinkhorn::cuda::testing {
@@ -237,6 +238,7 @@ bool check_shape(Storage storage, std::size_t n, std::size_t m) {
 }  // namespace fedsinkhorn::cuda::testing
 
 int main(int argc, char** argv) {
+  fedsinkhorn::testing::require_device_or_skip();
   using fedsinkhorn::cuda::Storage;
   const double most = argc > 1 ? std::atof(argv[1]) : 1e18;
   const std::pair<std::size_t, std::size_t> shapes[] = {

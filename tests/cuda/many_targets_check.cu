@@ -13,6 +13,7 @@
 
 #include "backend/cuda/many_targets.hpp"
 #include "backend/cuda/runtime.hpp"
+#include "cuda/require_device.hpp"
 
 namespace {
 
@@ -302,6 +303,7 @@ bool check_case(const Case& c) {
 
 /// Arguments: n, m and the number of targets of one case; else all cases.
 int main(int count, char** arguments) {
+  fedsinkhorn::testing::require_device_or_skip();
   constexpr std::size_t shapes[][2] = {{1, 1},       {5, 3},      {33, 257},  {127, 1000},
                                        {1003, 1001}, {2500, 130}, {4300, 70}, {70, 4300}};
   bool good = true;

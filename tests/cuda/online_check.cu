@@ -12,6 +12,7 @@
 #include <span>
 
 #include "backend/cuda/finish_rounds.hpp"
+#include "cuda/require_device.hpp"
 #include "online_reference.hpp"
 
 namespace fedsinkhorn::cuda {
@@ -460,6 +461,7 @@ void run(bool small) {
 }  // namespace fedsinkhorn::cuda
 
 int main(int argc, char**) {
+  fedsinkhorn::testing::require_device_or_skip();
   fedsinkhorn::cuda::run(argc > 1);
   std::puts(fedsinkhorn::cuda::failed ? "FAILED" : "all ok");
   return fedsinkhorn::cuda::failed ? 1 : 0;

@@ -67,8 +67,8 @@ void expect_same_rounds(const Problem& problem, Options options, double toleranc
 }
 
 TEST_F(CudaSolve, SameRoundsOfEveryShape) {
-  for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 5}, {7, 3}, {101, 101}, {257, 64},
-                             {90, 1003}, {2000, 1500}}) {
+  for (const auto& [n, m] :
+       {std::pair<std::size_t, std::size_t>{1, 1}, {1, 5}, {7, 3}, {101, 101}, {257, 64}, {90, 1003}, {2000, 1500}}) {
     SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(m));
     expect_same_rounds(testing::random_problem(n, m, 0.05, n * m).view(), budget("cuda"));
   }
@@ -229,7 +229,8 @@ TEST_F(CudaSolve, Asynchronously) {
 TEST_F(CudaSolve, TooLargeForTheDeviceIsSaidBefore) {
   const std::vector<double> points(300000, 0.5);
   Problem problem;
-  problem.cost = PointClouds{MatrixView<double>{points.data(), 300000, 1}, MatrixView<double>{points.data(), 300000, 1}};
+  problem.cost =
+      PointClouds{MatrixView<double>{points.data(), 300000, 1}, MatrixView<double>{points.data(), 300000, 1}};
   problem.epsilon = 0.1;
   try {
     (void)solve(problem, on("cuda"));

@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "fedsinkhorn/error.hpp"
+
 namespace fedsinkhorn::cuda {
 
 /// The device or its driver failed. Not the user's input: that is found out before.
@@ -24,13 +26,21 @@ inline void check(cudaError_t status, const char* doing) {
   throw DeviceError(std::string("CUDA failed (") + doing + "): " + cudaGetErrorString(status));
 }
 
+/// Memory was predicted before; that it is refused all the same means that somebody else has taken it.
+inline void check_allocation(cudaError_t status, std::size_t bytes) {
+  if (status != cudaErrorMemoryAllocation) return check(status, "allocating memory");
+  cudaGetLastError();  // it is not to be met again
+  throw InputError("memory", "the device refused " + std::to_string(bytes) + " bytes",
+                   "use --precision mixed, --kernel online with points, or --backend cpu");
+}
+
 /// Memory of the device that was current when it was made. Not initialised.
 template <class T>
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t size) : size_(size) {
-    if (size > 0) check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)), "allocating device memory");
+    if (size > 0) check_allocation(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()), bytes());
   }
   ~DeviceBuffer() { cudaFree(data_); }
   DeviceBuffer(DeviceBuffer&& other) noexcept
@@ -53,6 +63,8 @@ class DeviceBuffer {
   }
 
  private:
+  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
@@ -63,7 +75,7 @@ class PinnedBuffer {
  public:
   PinnedBuffer() = default;
   explicit PinnedBuffer(std::size_t size) : size_(size) {
-    if (size > 0) check(cudaMallocHost(reinterpret_cast<void**>(&data_), size * sizeof(T)), "allocating pinned memory");
+    if (size > 0) check_allocation(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes()), bytes());
   }
   ~PinnedBuffer() { cudaFreeHost(data_); }
   PinnedBuffer(PinnedBuffer&& other) noexcept
@@ -85,6 +97,8 @@ class PinnedBuffer {
   }
 
  private:
+  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -31,7 +31,7 @@ bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 
 bench-gpu: build/build.ninja ## Build and run the benchmarks of the CUDA backend, and of rivals where PyTorch is
 	cmake --build --preset release --target gpu-benches
-	@for bench in build/gpu-benches/*; do echo "== $$bench"; $$bench || exit 1; done
+	@for bench in $(wildcard build/gpu-benches/*); do echo "== $$bench"; $$bench || exit 1; done
 	@if python3 -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then python3 bench/cuda/rivals.py; fi
 
 portable: build-portable/build.ninja ## Build the program for machines without these packages (build-portable/, with lib/)

@@ -149,7 +149,7 @@ struct Bench {
 
   /// Rounds and their products alone.
   void rounds(Storage storage, std::size_t targets, int count, Multiplier multiplier) {
-    const auto products = make_many_targets(storage, n, m, multiplier);
+    const auto products = make_many_targets(storage, multiplier);
     if (!products) return;
     const StoredKernel k = kernel(storage);
     const auto a = filled(n, 0.5 / static_cast<double>(n), 1.5 / static_cast<double>(n));

@@ -1,9 +1,7 @@
-#!/ usr / bin / env python3
-""
-    "What others take on this device: PyTorch's two products, OTT-JAX where it is installed, plain Sinkhorn to 1e-9.
+#!/usr/bin/env python3
+"""What others take on this device: PyTorch's two products, OTT-JAX where it is installed, plain Sinkhorn to 1e-9.
 
-    Times are medians by CUDA events(PyTorch) or
-    of blocked calls(JAX); one line a figure.
+Times are medians by CUDA events (PyTorch) or of blocked calls (JAX); one line a figure.
 """
 import statistics
 import sys

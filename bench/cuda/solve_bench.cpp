@@ -33,8 +33,8 @@ double largest_difference(const std::vector<double>& x, const std::vector<double
 }
 
 Result median_of(int repeats, const Problem& problem, const Options& options) {
-  std::vector<Result> results;
-  for (int k = 0; k < repeats; ++k) results.push_back(solve(problem, options));
+  std::vector<Result> results(static_cast<std::size_t>(repeats));
+  for (Result& result : results) result = solve(problem, options);
   std::sort(results.begin(), results.end(),
             [](const Result& x, const Result& y) { return x.solve_seconds < y.solve_seconds; });
   return std::move(results[results.size() / 2]);

@@ -14,9 +14,9 @@
 namespace fedsinkhorn {
 
 /// float64: everything. mixed: the kernel is stored in float32, all else is float64. float32: kernel, scalings and
-/// products in float32, long sums in float64. digits50: 50 decimal digits, for small problems.
-/// On devices alone: bfloat16: a kernel stored as bfloat16, products in float32. tf32: a kernel computed from points
-/// whose coordinates are multiplied with ten bits, the rest as float32.
+/// products in float32, sums in float64 but for parts of them on devices. digits50: 50 decimal digits, for small
+/// problems. On devices alone: bfloat16: a kernel stored as bfloat16, products in float32. tf32: a kernel computed from
+/// points whose coordinates are multiplied to eleven bits, the rest as float32.
 enum class Precision { float64, float32, mixed, digits50, bfloat16, tf32 };
 
 /// Whether the kernel has less than float64.

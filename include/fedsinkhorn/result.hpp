@@ -86,7 +86,7 @@ struct ClientReport {
   TrafficBytes received;
   std::int64_t iterations = 0;          ///< it made; they differ between clients only in topology async
   std::uint64_t exchanges = 0;          ///< times it waited for slices of others during the rounds
-  std::uint64_t kernel_bytes = 0;       ///< of the blocks of K it holds
+  std::uint64_t kernel_bytes = 0;       ///< of the blocks of K it holds; on a device, of all it holds there
   std::uint64_t peak_memory_bytes = 0;  ///< largest resident set of its process; clients of one process share it
   int device = -1;                      ///< number of the device it computed with; -1: none
 };

@@ -40,9 +40,10 @@ void print_info() {
   if (!build_info::kCuda) return line("CUDA", "not in this build");
   if (const std::string why_none = cuda::why_no_device(); !why_none.empty()) line("CUDA", why_none);
   for (const cuda::DeviceDescription& device : cuda::devices()) {
-    line("CUDA", fmt::format("device {}: {}, compute capability {}.{}, {}, {}", device.index, device.name, device.major,
-                             device.minor, human_bytes(device.memory),
-                             device.supported ? human_bytes(device.free_memory) + " free" : "not supported"));
+    line("CUDA",
+         fmt::format("device {}: {}, compute capability {}.{}, {}, {}", device.index, device.name, device.major,
+                     device.minor, human_bytes(device.memory),
+                     device.supported ? human_bytes(cuda::free_memory(device.index)) + " free" : "not supported"));
   }
 }
 

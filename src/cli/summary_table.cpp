@@ -46,7 +46,7 @@ std::string processors_line(const Result& result) {
 /// Where it is coarser than float32.
 std::string what_is_coarse(Precision precision) {
   if (precision == Precision::bfloat16) return ", kernel entries to 2^-9";
-  if (precision == Precision::tf32) return ", products of coordinates to 2^-11";
+  if (precision == Precision::tf32) return ", products of coordinates to 2^-11 or better";
   return "";
 }
 

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/simd.hpp"
 #include "core/cost_block.hpp"
+#include "core/range.hpp"
 
 namespace fedsinkhorn {
 
@@ -29,6 +30,10 @@ class CostSource {
   /// These rows will not be asked for again soon.
   virtual void rows_done(std::size_t /*row*/, std::size_t /*row_count*/) const {}
 };
+
+/// to[k * columns + j] = C(rows.first + k, j), all columns of those rows.
+void read_rows(const CostSource& cost, Range rows, int threads, double* to);
+void read_rows(const CostSource& cost, Range rows, int threads, float* to);
 
 /// Reads the matrix in place or computes costs from points. The block's input must outlive the source.
 [[nodiscard]] std::unique_ptr<CostSource> make_cost_source(const CostBlock& block, const cpu::Simd& simd);

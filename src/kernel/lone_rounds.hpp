@@ -35,7 +35,7 @@ struct LoneRounds {
   double* v = nullptr;
   Norm norm = Norm::l1;
   std::int64_t most = 0;         ///< rounds
-  std::int64_t look_every = 64;  ///< rounds that may be made before observe() is called for them
+  std::int64_t look_every = 64;  ///< rounds from one look, if it is wanted, to the next
   /// It is time for the caller to have a look when half of the targets have an error this small (0: never),
   double tolerance = 0;
   /// or when scalings leave the safe range,
@@ -43,8 +43,11 @@ struct LoneRounds {
   /// or when all gains are at most this.
   double goal_gain = -1;
   AccelerationRule acceleration;
-  /// Called for every round, in order and possibly a few late; true: the caller wants to have a look.
+  /// Called for every round, in order and possibly a few late; true: the caller wants to have a look, at the next
+  /// multiple of look_every.
   std::function<bool(const SeenRound&)> observe;
+  /// Asked now and then: whether to stop at once.
+  std::function<bool()> interrupted;
 };
 
 }  // namespace fedsinkhorn

@@ -260,10 +260,9 @@ bool AbsorbedSinkhorn::run_ahead() {
     if (monitor_.is_check(std::exchange(checked_, iteration), iteration)) {
       record(iteration, {seen.error_a, seen.error_b});
     }
-    const bool is_level_done =
-        annealing_.is_last() ? annealing_.watch(iteration, seen.gain) : annealing_.is_done(iteration, seen.gain);
-    return is_level_done || monitor_.interrupted();
+    return annealing_.is_last() ? annealing_.watch(iteration, seen.gain) : annealing_.is_done(iteration, seen.gain);
   };
+  stretch.lone.interrupted = [&] { return monitor_.interrupted(); };
   stretch.lone.b = masses_b;
   const Ahead ahead = topology_.run_ahead(stretch);
   iteration_ += ahead.most;
@@ -285,9 +284,16 @@ LoneRounds AbsorbedSinkhorn::lone_rounds() {
   rounds.u = u_.data();
   rounds.v = v_.data();
   rounds.norm = options.norm;
-  rounds.most = options.local_steps > 1 ? 0 : options.max_iterations - 1 - iteration_;
+  // Virtual time knows of verbs alone.
+  const bool one_by_one = options.local_steps > 1 || options.transport == "simulated";
+  rounds.most = one_by_one ? 0 : options.max_iterations - 1 - iteration_;
   rounds.look_every = annealing_.patience();
   rounds.tolerance = annealing_.is_last() ? options.tolerance : 0;
+  if (active() == 1 && iteration_ < confirm_from_[0]) {
+    // A claim has just failed: until the next one there is nothing to look for.
+    rounds.tolerance = 0;
+    rounds.most = std::min(rounds.most, confirm_from_[0] - 1 - iteration_);
+  }
   rounds.safe_scaling = safe_scaling_;
   if (!annealing_.is_last()) rounds.goal_gain = annealing_.goal();
   if (is_accelerated()) rounds.acceleration = {pacing_.memory, longest_step(), problem_.mass};

@@ -26,6 +26,9 @@ bool wants_devices(const Options& options) {
   return options.backend == "cuda" || is_for_devices_alone(options.precision);
 }
 
+/// Targets are a direction of a grid of blocks, which has no more.
+constexpr std::size_t kMostTargets = 65535;
+
 /// The option that devices do not serve; empty if there is none.
 std::string beyond_devices(const Options& options) {
   if (options.precision == Precision::digits50) return "--precision 50";
@@ -108,6 +111,7 @@ DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, con
     sum.online += all[k + 4];
   }
   if (options.kernel == KernelKind::online) sum.mixed = sum.bfloat16 = 0;
+  sum.online_as_tf32 = unstored != options.precision;
   return sum;
 }
 
@@ -169,8 +173,8 @@ void require_devices(const Collectives& clients, const Problem& problem, const O
   });
 }
 
-void require_device_memory(const cuda::DeviceDescription& device, const DeviceNeeds& needs) {
-  const auto free = static_cast<double>(device.free_memory);
+void require_device_memory(const cuda::DeviceDescription& device, std::uint64_t free_memory, const DeviceNeeds& needs) {
+  const auto free = static_cast<double>(free_memory);
   if (needs.asked <= free) return;
   std::string remedy;
   const auto suggest = [&](const char* flag, double bytes) {
@@ -179,11 +183,11 @@ void require_device_memory(const cuda::DeviceDescription& device, const DeviceNe
   };
   suggest("--precision mixed", needs.mixed);
   suggest("--precision bfloat16", needs.bfloat16);
-  suggest("--kernel online", needs.online);
+  suggest(needs.online_as_tf32 ? "--kernel online --precision tf32" : "--kernel online", needs.online);
   throw InputError("memory",
                    fmt::format("this solve needs {} ({} bytes) on device {} ({}), where {} is free",
                                human_bytes(whole_bytes(needs.asked)), whole_bytes(needs.asked), device.index,
-                               device.name, human_bytes(device.free_memory)),
+                               device.name, human_bytes(free_memory)),
                    remedy.empty() ? "use fewer rows, columns or targets, more devices, or --backend cpu" : remedy);
 }
 
@@ -199,29 +203,33 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   const bool holds_costs = problem.layout.row_slices.size() > 0;
   std::vector<cuda::DeviceDescription> usable;
   if (holds_costs) usable = usable_devices(options.devices, cuda::devices(), cuda::why_no_device());
-  const bool can = !usable.empty() && (options.kernel == KernelKind::dense || problem.costs_from_points);
+  const bool can = !usable.empty() && (options.kernel == KernelKind::dense || problem.costs_from_points) &&
+                   problem.targets <= kMostTargets;
   const Place place = place_of(clients, holds_costs, can);
+  if (wanted && problem.targets > kMostTargets) {
+    throw InputError(options.backend == "cuda" ? "--backend" : "--precision",
+                     fmt::format("devices take {} targets at most", kMostTargets),
+                     "use --backend cpu, or fewer targets");
+  }
   if (!place.all_can) return by_processors;  // wanted: require_devices has seen to it
 
   Computing by_device{&find_entry(backends(), "cuda", "--backend")};
   cuda::DeviceDescription device;
   if (!usable.empty()) device = usable[place.on_machine % usable.size()];
   const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(device));
+  std::uint64_t free_memory = 0;
   if (!usable.empty()) {
     by_device.device = device.index;
     by_device.device_name = device.name;
-    // Asked for again: by now all clients are there, and what they hold before they begin is counted.
-    for (const cuda::DeviceDescription& now : cuda::devices()) {
-      if (now.index == device.index) device.free_memory = now.free_memory;
-    }
+    free_memory = cuda::free_memory(device.index);
   }
   if (wanted) {
     agree(clients, [&] {
-      if (!usable.empty()) require_device_memory(device, needs);
+      if (!usable.empty()) require_device_memory(device, free_memory, needs);
     });
     return by_device;
   }
-  const bool fits = usable.empty() || needs.asked <= static_cast<double>(device.free_memory);
+  const bool fits = usable.empty() || needs.asked <= static_cast<double>(free_memory);
   return greatest_of_all(clients, fits ? 0 : 1) == 0 ? by_device : by_processors;
 }
 

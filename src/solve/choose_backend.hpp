@@ -46,8 +46,9 @@ struct DeviceNeeds {
   double mixed = 0;
   double bfloat16 = 0;
   double online = 0;
+  bool online_as_tf32 = false;  ///< since what is asked for is for stored kernels alone
 };
 /// Throws InputError with the flags that would help if they need more than is free.
-void require_device_memory(const cuda::DeviceDescription& device, const DeviceNeeds& needs);
+void require_device_memory(const cuda::DeviceDescription& device, std::uint64_t free_memory, const DeviceNeeds& needs);
 
 }  // namespace fedsinkhorn

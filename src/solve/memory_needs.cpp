@@ -38,15 +38,22 @@ ClientShape shape_of(const CheckedProblem& problem) {
   shape.whole_columns = problem.layout.whole_columns;
   shape.targets = problem.targets;
   if (const auto* points = std::get_if<PointClouds>(&problem.input.cost)) shape.dimension = columns_of(points->x);
+  if (const auto* costs = std::get_if<CostMatrix>(&problem.input.cost)) {
+    if (std::holds_alternative<MatrixView<float>>(costs->matrix)) shape.entry_bytes = sizeof(float);
+  }
   return shape;
 }
 
 double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads) {
   if (options.stabilization == Stabilization::log) return 0;
   const KernelSpec spec{options.kernel, options.precision, 1, threads};
+  const bool accelerated = find_entry(methods(), resolved_method(options), "--method").make != nullptr;
+  const std::size_t differences = accelerated ? differences_kept(options, shape.targets) : 0;
   const auto block_bytes = [&](std::size_t rows, std::size_t columns) {
-    return options.backend == "cuda" ? cuda::cuda_block_bytes(spec, rows, columns, shape.targets, shape.dimension)
-                                     : kernel_bytes(spec, rows, columns, shape.targets);
+    if (options.backend != "cuda") return kernel_bytes(spec, rows, columns, shape.targets);
+    if (rows == 0 || columns == 0) return 0.0;  // the host keeps those
+    return cuda::cuda_block_bytes(spec,
+                                  {rows, columns, shape.targets, shape.dimension, shape.entry_bytes, differences});
   };
   double bytes = 0;
   if (shape.block_rows > 0) bytes += block_bytes(shape.block_rows, shape.block_columns);

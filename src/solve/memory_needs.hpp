@@ -18,7 +18,8 @@ struct ClientShape {
   std::size_t all_rows = 0;
   bool whole_columns = false;  ///< besides, all rows of its own columns
   std::size_t targets = 1;
-  std::size_t dimension = 0;  ///< of points; 0: a cost matrix
+  std::size_t dimension = 0;    ///< of points; 0: a cost matrix
+  std::size_t entry_bytes = 8;  ///< of an entry of that
 };
 
 [[nodiscard]] ClientShape shape_of(const CheckedProblem& problem);

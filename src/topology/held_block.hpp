@@ -19,8 +19,6 @@ class HeldBlock {
 
   [[nodiscard]] std::size_t rows() const { return block_->rows(); }
   [[nodiscard]] std::size_t columns() const { return block_->columns(); }
-  /// Its verbs take no notice of the time.
-  [[nodiscard]] Block& block() { return *block_; }
 
   void set_epsilon(double epsilon) { block_->set_epsilon(epsilon); }
   void absorb(std::span<const double> phi, std::span<const double> psi) {

@@ -33,8 +33,8 @@ int main() {
   testing::require_device_or_skip();
   bool all_well = true;
   for (const cuda::DeviceDescription& device : cuda::devices()) {
-    const bool well = !device.supported || (runs_code(device.index) && device.free_memory > 0 &&
-                                            device.free_memory <= device.memory && !device.name.empty());
+    const bool well = !device.supported || (runs_code(device.index) && cuda::free_memory(device.index) > 0 &&
+                                            cuda::free_memory(device.index) <= device.memory && !device.name.empty());
     std::printf("device %d: %s, %s\n", device.index, device.name.c_str(), well ? "as it should be" : "WRONG");
     all_well = all_well && well;
   }

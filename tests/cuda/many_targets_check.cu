@@ -251,7 +251,7 @@ struct Checker {
 
   void run(Multiplier multiplier) {
     const Stream stream;
-    const auto products = make_many_targets(c.storage, c.n, c.m, multiplier);
+    const auto products = make_many_targets(c.storage, multiplier);
     if (!products) return;
     const double tolerance = c.storage == Storage::float64 || c.storage == Storage::mixed ? 1e-13 : 1e-5;
 

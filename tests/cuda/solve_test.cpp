@@ -141,6 +141,50 @@ TEST_F(CudaSolve, ConvergesAsOnTheCpu) {
   }
 }
 
+TEST_F(CudaSolve, KernelsFromPointsComeDownInLevels) {
+  const std::size_t n = 400;
+  Random random(18);
+  std::vector<double> x(2 * n);
+  std::vector<double> y(2 * n);
+  // Clusters on a diagonal: slow without levels.
+  for (std::size_t i = 0; i < 2 * n; ++i) {
+    x[i] = 0.2 * static_cast<double>(i / 2 % 4) + 0.02 * random.uniform();
+    y[i] = 0.2 * static_cast<double>(i / 2 % 3) + 0.1 + 0.02 * random.uniform();
+  }
+  for (const Metric metric : {Metric::sqeuclidean, Metric::euclidean}) {
+    Problem problem;
+    problem.cost = PointClouds{MatrixView<double>{x.data(), n, 2}, MatrixView<double>{y.data(), n, 2}, metric};
+    problem.epsilon = 1e-3;
+    const Result expected = solve(problem, on("cpu", "auto"));
+    for (const KernelKind kernel : {KernelKind::online, KernelKind::dense}) {
+      Options options = on("cuda", "auto");
+      options.kernel = kernel;
+      const Result result = solve(problem, options);
+      EXPECT_EQ(result.status, Status::converged);
+      EXPECT_LE(result.iterations, expected.iterations * 3 / 2 + 20);
+      EXPECT_NEAR(result.cost.linear, expected.cost.linear, 1e-8);
+    }
+  }
+}
+
+TEST_F(CudaSolve, MoreClientsThanPoints) {
+  const std::vector<double> x = {0.1, 0.5, 0.9, 0.3, 0.7};
+  const std::vector<double> y = {0.2, 0.4, 0.6};
+  Problem problem;
+  problem.cost = PointClouds{MatrixView<double>{x.data(), 5, 1}, MatrixView<double>{y.data(), 3, 1}};
+  problem.epsilon = 0.1;
+  for (const KernelKind kernel : {KernelKind::online, KernelKind::dense}) {
+    Options options = on("cuda");
+    options.kernel = kernel;
+    options.clients = 7;
+    EXPECT_EQ(solve(problem, options).status, Status::converged);
+  }
+}
+
+TEST_F(CudaSolve, RowsTooLongForOneRead) {
+  expect_same_rounds(testing::random_problem(20, 60000, 0.1, 19).view(), budget("cuda", 20));
+}
+
 TEST_F(CudaSolve, ManyTargetsConverge) {
   const OwnedProblem owned = testing::random_problem(100, 130, 0.01, 12, 20);
   for (const char* method : {"sinkhorn", "auto"}) {

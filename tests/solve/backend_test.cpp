@@ -20,7 +20,6 @@ DeviceDescription device(int index, bool supported = true) {
   made_up.name = "GPU " + std::to_string(index);
   made_up.major = supported ? 9 : 8;
   made_up.memory = 100 * kGigabyte;
-  made_up.free_memory = 90 * kGigabyte;
   made_up.supported = supported;
   return made_up;
 }
@@ -66,16 +65,24 @@ TEST(Devices, WrongNumbersAreAnsweredWithThoseThatExist) {
 
 TEST(Devices, MemoryThatDoesNotSufficeIsSaidInOneLine) {
   const DeviceDescription one = device(0);
-  EXPECT_EQ(complaint([&] { require_device_memory(one, {90e9, 45e9, 22e9, 1e6}); }), "");
-  const std::string mixed_will_do = complaint([&] { require_device_memory(one, {160e9, 80e9, 40e9, 0}); });
+  EXPECT_EQ(complaint([&] { require_device_memory(one, 90 * kGigabyte, {90e9, 45e9, 22e9, 1e6}); }), "");
+  const std::string mixed_will_do = complaint([&] {
+    require_device_memory(one, 90 * kGigabyte, {160e9, 80e9, 40e9, 0});
+  });
   expect_contains(mixed_will_do, "memory: this solve needs 160 GB (160000000000 bytes) on device 0 (GPU 0), where 90");
   expect_contains(mixed_will_do, "; --precision mixed needs 80");
   expect_contains(mixed_will_do, ", --precision bfloat16 needs 40");
   EXPECT_EQ(mixed_will_do.find("--kernel online"), std::string::npos);
-  const std::string online_will_do = complaint([&] { require_device_memory(one, {800e9, 400e9, 200e9, 1e6}); });
+  const std::string online_will_do = complaint([&] {
+    require_device_memory(one, 90 * kGigabyte, {800e9, 400e9, 200e9, 1e6});
+  });
   expect_contains(online_will_do, "; --kernel online needs 1 MB");
   EXPECT_EQ(online_will_do.find("mixed"), std::string::npos);
-  expect_contains(complaint([&] { require_device_memory(one, {800e9, 0, 0, 0}); }), "fewer rows");
+  expect_contains(complaint([&] {
+                    require_device_memory(one, 90 * kGigabyte, {800e9, 400e9, 200e9, 1e6, true});
+                  }),
+                  "--kernel online --precision tf32");
+  expect_contains(complaint([&] { require_device_memory(one, 90 * kGigabyte, {800e9, 0, 0, 0}); }), "fewer rows");
 }
 
 TEST(Backend, WhatDevicesDoNotDoIsRefusedOnlyIfTheyWereAskedFor) {

@@ -201,9 +201,9 @@ AndersonOnDevice::AndersonOnDevice(std::size_t targets, std::size_t rows, std::s
       parts_(targets * static_cast<std::size_t>(chunks_of(std::max(rows, columns), kChunk)) * kNumbers),
       pair_parts_(targets * static_cast<std::size_t>(chunks_of(columns, kPairChunk)) * kMost * 2),
       rounds_(targets) {
-  check(cudaFuncSetAttribute(decide, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(scratch_bytes(memory_))),
-        "asking for shared memory");
+  check(
+      cudaFuncSetAttribute(decide, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(scratch_bytes(kMost))),
+      "asking for shared memory");
 }
 
 AndersonOnDevice::~AndersonOnDevice() = default;

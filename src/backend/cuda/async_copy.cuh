@@ -30,15 +30,15 @@ __device__ inline void arrive(Barrier* barrier) {
 /// Arrivals of a warp that arrives as one. compute-sanitizer's racecheck does not know that __syncwarp() orders memory:
 /// in a build for it every lane arrives by itself.
 #ifdef FEDSINKHORN_RACECHECK
-inline constexpr std::uint32_t arrivals_of_warp = 32;
+inline constexpr std::uint32_t kArrivalsOfWarp = 32;
 #else
-inline constexpr std::uint32_t arrivals_of_warp = 1;
+inline constexpr std::uint32_t kArrivalsOfWarp = 1;
 #endif
 
 /// All lanes are done with what the barrier guards.
 __device__ inline void arrive_as_warp(Barrier* barrier) {
   __syncwarp();
-  if (arrivals_of_warp == 32 || (threadIdx.x & 31) == 0) arrive(barrier);
+  if (kArrivalsOfWarp == 32 || (threadIdx.x & 31) == 0) arrive(barrier);
 }
 
 /// Arrives, and lets the phase end only after that many bytes have come.

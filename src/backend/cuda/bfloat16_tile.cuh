@@ -11,7 +11,7 @@
 
 namespace fedsinkhorn::cuda {
 
-inline constexpr int split_terms = 3;
+inline constexpr int kSplitTerms = 3;
 
 /// Copies the terms of x of one step after the other.
 template <class Tile>
@@ -36,7 +36,7 @@ class TermsLoader {
     const int bytes = length_left_ > 0 ? 16 : 0;
     const __nv_bfloat16* term_from = from_;
 #pragma unroll
-    for (int term = 0; term < split_terms; ++term) {
+    for (int term = 0; term < kSplitTerms; ++term) {
       const __nv_bfloat16* from = term_from;
 #pragma unroll
       for (int row = 0; row < Tile::targets; row += rows_at_once) {
@@ -90,8 +90,8 @@ __device__ inline void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], 
 }
 
 template <bool is_transposed, int tile_targets>
-struct Bfloat16Tile : TileShape<__nv_bfloat16, is_transposed, tile_targets, 64, 64, 2 * split_terms> {
-  using Shape = TileShape<__nv_bfloat16, is_transposed, tile_targets, 64, 64, 2 * split_terms>;
+struct Bfloat16Tile : TileShape<__nv_bfloat16, is_transposed, tile_targets, 64, 64, 2 * kSplitTerms> {
+  using Shape = TileShape<__nv_bfloat16, is_transposed, tile_targets, 64, 64, 2 * kSplitTerms>;
   using Number = float;
   using XLoader = TermsLoader<Bfloat16Tile>;
   using Shape::k_row_bytes, Shape::output_blocks, Shape::target_blocks, Shape::transposed;
@@ -145,7 +145,7 @@ struct Bfloat16Tile : TileShape<__nv_bfloat16, is_transposed, tile_targets, 64, 
                                           : at(kernel, output + odd * 8 + row, k_row_bytes, slice * 2 + late));
     }
 #pragma unroll
-    for (int term = split_terms - 1; term >= 0; --term) {
+    for (int term = kSplitTerms - 1; term >= 0; --term) {
 #pragma unroll
       for (int pair = 0; pair < target_blocks / 2; ++pair) {
         std::uint32_t b[4];  // (target, k), (target, k + 8), (target + 8, k), (target + 8, k + 8)

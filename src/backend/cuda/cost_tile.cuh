@@ -17,7 +17,7 @@ inline constexpr int kTileThreads = 256;
 inline constexpr int kTileSide = 16;  // threads along each side
 inline constexpr int kEach = 4;       // rows, and columns, of a thread
 
-struct TileShape {
+struct CostShape {
   std::size_t rows;
   std::size_t columns;
 };
@@ -36,7 +36,7 @@ struct MatrixCosts {
   const T* data;
 
   struct Shared {};
-  __device__ void load(TileShape shape, std::size_t i0, std::size_t j0, Shared& /*shared*/,
+  __device__ void load(CostShape shape, std::size_t i0, std::size_t j0, Shared& /*shared*/,
                        double (&cost)[kEach][kEach]) const {
     for (int a = 0; a < kEach; ++a) {
       const std::size_t i = tile_row(i0, a);
@@ -62,7 +62,7 @@ struct PointCosts {
     double y[kTile][kDepth + 1];
   };
 
-  __device__ void load(TileShape shape, std::size_t i0, std::size_t j0, Shared& shared,
+  __device__ void load(CostShape shape, std::size_t i0, std::size_t j0, Shared& shared,
                        double (&cost)[kEach][kEach]) const {
     const int tx = static_cast<int>(threadIdx.x) % kTileSide;
     const int ty = static_cast<int>(threadIdx.x) / kTileSide;

@@ -1,9 +1,10 @@
+#include "backend/cuda/costs.hpp"
+
 #include <cuda_bf16.h>
 
 #include <algorithm>
 
 #include "backend/cuda/cost_tile.cuh"
-#include "backend/cuda/costs.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
@@ -18,20 +19,21 @@ unsigned tiles_of(std::size_t lines) { return static_cast<unsigned>((lines + kTi
 
 template <class Costs, class S>
 __global__ void __launch_bounds__(kTileThreads)
-    fill_kernel_tiles(Costs costs, TileShape shape, const double* phi, const double* psi, double inverse_epsilon, S* to,
+    fill_kernel_tiles(Costs costs, CostShape shape, const double* phi, const double* psi, double inverse_epsilon, S* to,
                       std::size_t stride) {
   __shared__ typename Costs::Shared shared;
-  const std::size_t i0 = std::size_t{blockIdx.y} * kTile;
   const std::size_t j0 = std::size_t{blockIdx.x} * kTile;
-  double cost[kEach][kEach];
-  costs.load(shape, i0, j0, shared, cost);
-  for (int a = 0; a < kEach; ++a) {
-    const std::size_t i = tile_row(i0, a);
-    for (int b = 0; b < kEach; ++b) {
-      const std::size_t j = tile_column(j0, b);
-      if (i >= shape.rows || j >= shape.columns) continue;
-      const double value = exp((phi[i] + psi[j] - cost[a][b]) * inverse_epsilon);
-      to[i * stride + j] = static_cast<S>(value);
+  for (std::size_t i0 = std::size_t{blockIdx.y} * kTile; i0 < shape.rows; i0 += std::size_t{gridDim.y} * kTile) {
+    double cost[kEach][kEach];
+    costs.load(shape, i0, j0, shared, cost);
+    for (int a = 0; a < kEach; ++a) {
+      const std::size_t i = tile_row(i0, a);
+      for (int b = 0; b < kEach; ++b) {
+        const std::size_t j = tile_column(j0, b);
+        if (i >= shape.rows || j >= shape.columns) continue;
+        const double value = exp((phi[i] + psi[j] - cost[a][b]) * inverse_epsilon);
+        to[i * stride + j] = static_cast<S>(value);
+      }
     }
   }
 }
@@ -56,7 +58,7 @@ __device__ LogSum joined(LogSum x, LogSum y) {
 /// parts: chunks x lines.
 template <bool kRows, class Costs>
 __global__ void __launch_bounds__(kTileThreads)
-    log_sum_parts(Costs costs, TileShape shape, const double* potentials, const double* log_weights,
+    log_sum_parts(Costs costs, CostShape shape, const double* potentials, const double* log_weights,
                   double inverse_epsilon, LogSum* parts) {
   __shared__ typename Costs::Shared shared;
   __shared__ LogSum of_threads[kTile][kTileSide];
@@ -118,7 +120,7 @@ constexpr int kPlanTargets = static_cast<int>(DeviceCosts::kPlanTargets);
 /// of the one, then of the other.
 template <bool kRows, class Costs>
 __global__ void __launch_bounds__(kTileThreads)
-    plan_parts(Costs costs, TileShape shape, const double* phi, const double* psi, double inverse_epsilon, int targets,
+    plan_parts(Costs costs, CostShape shape, const double* phi, const double* psi, double inverse_epsilon, int targets,
                const double* weights, double* parts) {
   __shared__ typename Costs::Shared shared;
   __shared__ double of_threads[kTile][kTileSide + 1];
@@ -222,8 +224,9 @@ std::size_t DeviceCosts::scratch_size(std::size_t rows, std::size_t columns) {
 void DeviceCosts::fill_kernel(const double* phi, const double* psi, double epsilon, Storage storage, void* to,
                               std::size_t stride, cudaStream_t stream) const {
   if (rows_ == 0 || columns_ == 0) return;
-  const TileShape shape{rows_, columns_};
-  const dim3 grid(tiles_of(columns_), tiles_of(rows_));
+  const CostShape shape{rows_, columns_};
+  constexpr unsigned most = 65535;  // blocks of a grid in its second direction
+  const dim3 grid(tiles_of(columns_), std::min(tiles_of(rows_), most));
   with_costs(source_, [&](const auto& costs) {
     const auto fill = [&](auto* values) {
       fill_kernel_tiles<<<grid, kTileThreads, 0, stream>>>(costs, shape, phi, psi, 1 / epsilon, values, stride);

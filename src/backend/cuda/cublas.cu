@@ -69,7 +69,7 @@ const Library& library() {
 
 class LoadedCublas final : public Cublas {
  public:
-  LoadedCublas() : workspace_(cublas_workspace_bytes) { check_cublas(library().create(&handle_), "making a handle"); }
+  LoadedCublas() : workspace_(kCublasWorkspaceBytes) { check_cublas(library().create(&handle_), "making a handle"); }
   ~LoadedCublas() override { library().destroy(handle_); }
 
   void multiply(std::size_t rows, std::size_t columns, std::size_t length, ColumnMajor a, ColumnMajor b, double* c,

@@ -30,6 +30,6 @@ class Cublas {
 /// On the current device; empty if the library is not there.
 [[nodiscard]] std::unique_ptr<Cublas> make_cublas();
 /// Device memory it takes, the library's own aside.
-inline constexpr std::size_t cublas_workspace_bytes = std::size_t{32} << 20;
+inline constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
 
 }  // namespace fedsinkhorn::cuda

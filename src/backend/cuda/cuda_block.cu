@@ -1,7 +1,6 @@
 #include "backend/cuda/cuda_block.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "backend/cuda/dense_operator.hpp"
 #include "backend/cuda/device_loop.hpp"
@@ -68,7 +67,10 @@ class CudaBlock final : public Block {
         more_on_rows_(std::max(targets_, DeviceCosts::kPlanTargets) * rows()),
         a_(rows()),
         scratch_(costs_.scratch_size()),
-        staging_(std::max(targets_, DeviceCosts::kPlanTargets) * std::max(rows(), columns())) {}
+        staging_(std::max(targets_, DeviceCosts::kPlanTargets) * std::max(rows(), columns())) {
+    // What was copied and cleared on the way is seen by the stream, which waits for no other by itself.
+    check(cudaDeviceSynchronize(), "preparing a block");
+  }
   ~CudaBlock() override { cudaSetDevice(device_); }
 
   [[nodiscard]] std::size_t rows() const override { return costs_.rows(); }
@@ -80,6 +82,8 @@ class CudaBlock final : public Block {
     const OnDevice current(device_);
     upload(phi.data(), rows(), phi_);
     upload(psi.data(), columns(), psi_);
+    if (epsilon_ != absorbed_epsilon_) loop_.forget();
+    absorbed_epsilon_ = epsilon_;
     kernel_->absorb(phi_.data(), psi_.data(), epsilon_, stream_.get());
     stream_.wait();
   }
@@ -203,6 +207,7 @@ class CudaBlock final : public Block {
   OnDevice chosen_;
   std::size_t targets_;
   double epsilon_;
+  double absorbed_epsilon_ = 0;
   Stream stream_;
   DeviceCosts costs_;
   std::unique_ptr<Operator> kernel_;
@@ -222,18 +227,17 @@ std::unique_ptr<Block> make_cuda_block(const CostBlock& block, const BlockSettin
   return std::make_unique<CudaBlock>(block, settings);
 }
 
-double cuda_block_bytes(const KernelSpec& spec, std::size_t rows, std::size_t columns, std::size_t targets,
-                        std::size_t dimension) {
-  constexpr std::size_t differences = 24;  // that Anderson acceleration keeps
-  const auto lines = static_cast<double>(rows) + static_cast<double>(columns);
-  const double kernel = spec.kind == KernelKind::dense
-                            ? dense_operator_bytes(storage_of(spec.precision), rows, columns, targets)
-                            : online_bytes(rows, columns, dimension, targets, accuracy_of(spec.precision));
-  const double vectors =
-      sizeof(double) * (4 * static_cast<double>(std::max(targets, DeviceCosts::kPlanTargets)) + 4) * lines;
-  const double scratch = sizeof(double) * static_cast<double>(DeviceCosts::scratch_size(rows, columns));
-  return uploaded_bytes(rows, columns, dimension) + kernel + vectors + scratch +
-         DeviceLoop::bytes(targets, rows, columns, differences);
+double cuda_block_bytes(const KernelSpec& spec, const BlockShape& shape) {
+  const auto lines = static_cast<double>(shape.rows) + static_cast<double>(shape.columns);
+  const double kernel =
+      spec.kind == KernelKind::dense
+          ? dense_operator_bytes(storage_of(spec.precision), shape.rows, shape.columns, shape.targets)
+          : online_bytes(shape.rows, shape.columns, shape.dimension, shape.targets, accuracy_of(spec.precision));
+  const auto targets = static_cast<double>(std::max(shape.targets, DeviceCosts::kPlanTargets));
+  const double vectors = sizeof(double) * (4 * targets + 4) * lines;
+  const double scratch = sizeof(double) * static_cast<double>(DeviceCosts::scratch_size(shape.rows, shape.columns));
+  return uploaded_bytes(shape.rows, shape.columns, shape.dimension, shape.entry_bytes) + kernel + vectors + scratch +
+         DeviceLoop::bytes(shape.targets, shape.rows, shape.columns, shape.differences);
 }
 
 }  // namespace fedsinkhorn::cuda

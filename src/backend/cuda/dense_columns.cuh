@@ -6,7 +6,7 @@
 namespace fedsinkhorn::cuda::dense {
 
 /// Threads that share the sum of one pair of columns.
-constexpr int max_slices = 16;
+constexpr int kMostSlices = 16;
 
 __device__ inline float4 packed(const double* x) {
   const int2 a = make_int2(__double2loint(x[0]), __double2hiint(x[0]));
@@ -41,8 +41,8 @@ __device__ RoundPart new_columns(const Task& task, int round,
   const PlainRounds& rounds = task.rounds;
   const int thread = static_cast<int>(threadIdx.x), teams = task.shape.teams;
   const int begin = static_cast<int>(blockIdx.x) * task.share, end = min(begin + task.share, task.columns);
-  const int pairs = min(task.share / 2, consumer_threads);
-  const int slices = min(consumer_threads / pairs, max_slices);
+  const int pairs = min(task.share / 2, kConsumerThreads);
+  const int slices = min(kConsumerThreads / pairs, kMostSlices);
   const int slice = thread / pairs;
   const double* old_v = round == 0 ? rounds.x : rounds.v;
   RoundPart part;
@@ -87,10 +87,10 @@ __device__ RoundPart new_columns(const Task& task, int round,
       if (b_here > 0) part.meet(rounds.norm, x_here * r - b_here, r);
     };
     if (mine) finish(thread, b, x);
-    if (column + consumer_threads < tile_end) {
-      const int second = column + consumer_threads;
+    if (column + kConsumerThreads < tile_end) {
+      const int second = column + kConsumerThreads;
       const double second_b = rounds.b != nullptr ? rounds.b[second] : 0;
-      finish(thread + consumer_threads, second_b, second_b > 0 ? __ldcg(old_v + second) : 0);
+      finish(thread + kConsumerThreads, second_b, second_b > 0 ? __ldcg(old_v + second) : 0);
     }
     sync_consumers();
   }

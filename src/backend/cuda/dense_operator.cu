@@ -15,7 +15,7 @@ class DenseOperator final : public Operator {
         values_(costs.rows() * stride_ * bytes_of(storage)),
         kernel_{storage, values_.data(), costs.rows(), costs.columns(), stride_},
         one_(make_dense_pass(storage, costs.rows(), costs.columns())),
-        many_(targets > 1 ? make_many_targets(storage, costs.rows(), costs.columns()) : nullptr) {
+        many_(targets > 1 ? make_many_targets(storage) : nullptr) {
     if (values_.size() > 0) check(cudaMemset(values_.data(), 0, values_.size()), "clearing the kernel");
   }
 
@@ -42,7 +42,9 @@ class DenseOperator final : public Operator {
     if (rounds.targets == 1) return one_->rounds(kernel_, rounds, stream);
     many_->rounds(kernel_, rounds, stream);
   }
-  [[nodiscard]] bool makes_many_rounds(std::size_t targets) const override { return targets == 1; }
+  [[nodiscard]] bool makes_many_rounds(std::size_t targets) const override {
+    return targets == 1 && one_->reads_once();
+  }
 
  private:
   const DeviceCosts& costs_;

@@ -37,11 +37,11 @@ constexpr std::size_t compute_bytes(Storage storage) {
 //   25,000      8 x 4       4 x 4       4 x 4       4 x 2
 //   50,000      8 x 7       8 x 4       8 x 4       8 x 2
 DenseShape dense_layout(Storage storage, std::size_t columns) {
-  constexpr std::size_t unit = 64, group_bytes = std::size_t{16} * consumer_threads, most_step_bytes = 53 * 1024;
+  constexpr std::size_t unit = 64, group_bytes = std::size_t{16} * kConsumerThreads, most_step_bytes = 53 * 1024;
   const std::size_t row_bytes = columns * bytes_of(storage);
   const std::size_t good_part_bytes = most_step_bytes / (storage == Storage::bfloat16 ? 4 : 2);
   std::size_t parts = row_bytes <= most_step_bytes / 4 ? 1 : 2;
-  while (parts < max_parts && row_bytes > parts * good_part_bytes) parts *= 2;
+  while (parts < kMostParts && row_bytes > parts * good_part_bytes) parts *= 2;
   const std::size_t part_bytes = round_up((row_bytes + parts - 1) / parts, unit);
   const std::size_t groups = (part_bytes + group_bytes - 1) / group_bytes;
   DenseShape shape;
@@ -106,7 +106,7 @@ class Pass final : public DensePass {
   void apply(const StoredKernel& kernel, const double* v, double* q, cudaStream_t stream) override {
     prepare_kernel<storage><<<blocks_for(pitch_, 256), 256, 0, stream>>>(v, columns_, v_.data());
     check(cudaGetLastError(), "preparing v");
-    apply_kernel<storage><<<blocks_for(static_cast<std::size_t>(rows_), rows_at_once), product_threads, 0, stream>>>(
+    apply_kernel<storage><<<blocks_for(static_cast<std::size_t>(rows_), kRowsAtOnce), kProductThreads, 0, stream>>>(
         matrix_of(kernel), v_.data(), q);
     check(cudaGetLastError(), "q = K v");
   }
@@ -116,9 +116,9 @@ class Pass final : public DensePass {
     const int chunks = chunks_of(rows_);
     const dim3 grid(blocks_for(groups, 32), static_cast<unsigned>(chunks));
     transposed_kernel<storage>
-        <<<grid, product_threads, 0, stream>>>(matrix_of(kernel), u, chunk_of(rows_), pitch_, parts_of_r_.data());
+        <<<grid, kProductThreads, 0, stream>>>(matrix_of(kernel), u, chunk_of(rows_), pitch_, parts_of_r_.data());
     check(cudaGetLastError(), "parts of r = K' u");
-    sum_chunks_kernel<storage><<<blocks_for(static_cast<std::size_t>(columns_), 32), product_threads, 0, stream>>>(
+    sum_chunks_kernel<storage><<<blocks_for(static_cast<std::size_t>(columns_), 32), kProductThreads, 0, stream>>>(
         parts_of_r_.data(), chunks, pitch_, columns_, r);
     check(cudaGetLastError(), "r = K' u");
   }
@@ -141,8 +141,10 @@ class Pass final : public DensePass {
     launch(kernel, once, stream);
   }
 
+  [[nodiscard]] bool reads_once() const override { return shape_.parts > 0; }
+
   void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) override {
-    if (rounds.count < 1 || rounds.count > max_rounds) throw std::invalid_argument("1 to 64 rounds at a time");
+    if (rounds.count < 1 || rounds.count > kMostRounds) throw std::invalid_argument("1 to 64 rounds at a time");
     if (shape_.parts > 0) return launch(kernel, rounds, stream);
     for (int round = 0; round < rounds.count; ++round) {
       const double* x = round == 0 ? rounds.x : rounds.v;
@@ -168,7 +170,7 @@ class Pass final : public DensePass {
     cudaFuncAttributes own{};
     check(cudaFuncGetAttributes(&own, kernel), "reading limits");
     const std::size_t left = static_cast<std::size_t>(shared_bytes) - own.sharedSizeBytes;
-    shape_.slots = static_cast<int>(std::min<std::size_t>(max_slots, left / shape_.slot_bytes));
+    shape_.slots = static_cast<int>(std::min<std::size_t>(kMostSlots, left / shape_.slot_bytes));
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(left)),
           "asking for shared memory");
     const int steps = (rows_ + shape_.rows_a_step - 1) / shape_.rows_a_step;
@@ -190,7 +192,7 @@ class Pass final : public DensePass {
       attributes[1].id = cudaLaunchAttributeCooperative;
       attributes[1].val.cooperative = 1;
       config.gridDim = dim3(static_cast<unsigned>(shape.blocks()));
-      config.blockDim = dim3(block_threads);
+      config.blockDim = dim3(kBlockThreads);
       config.dynamicSmemBytes = static_cast<std::size_t>(shape.slots) * shape.slot_bytes;
       config.stream = stream;
       config.attrs = attributes;

@@ -28,7 +28,7 @@ struct StoredKernel {
 /// Elements from one row to the next that DensePass wants.
 [[nodiscard]] std::size_t dense_stride(Storage storage, std::size_t columns);
 
-/// Products with a stored kernel for one target. Owns its scratch memory, which is all allocated at the start.
+/// Products with a stored kernel for one target. Owns its scratch memory.
 class DensePass {
  public:
   virtual ~DensePass() = default;
@@ -40,6 +40,9 @@ class DensePass {
   virtual void apply_transposed(const StoredKernel& kernel, const double* u, double* r, cudaStream_t stream) = 0;
   virtual void fused(const StoredKernel& kernel, const double* a, const double* v, double* q, double* u, double* r,
                      cudaStream_t stream) = 0;
+  /// Whether rows are short enough for one read of the kernel a round, and many rounds in a launch. Else a round takes
+  /// two reads.
+  [[nodiscard]] virtual bool reads_once() const = 0;
   /// rounds.targets is 1.
   virtual void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) = 0;
 };

@@ -7,17 +7,17 @@
 
 namespace fedsinkhorn::cuda::dense {
 
-constexpr int product_threads = 256;
-constexpr int product_warps = product_threads / 32;
+constexpr int kProductThreads = 256;
+constexpr int kProductWarps = kProductThreads / 32;
 /// Rows a block multiplies with v at once.
-constexpr int rows_at_once = 4;
+constexpr int kRowsAtOnce = 4;
 /// r is summed over chunks of rows first, then over the chunks: at least this many rows, at most this many chunks.
-constexpr int least_chunk = 256;
-constexpr int most_chunks = 128;
+constexpr int kLeastChunk = 256;
+constexpr int kMostChunks = 128;
 
 [[nodiscard]] constexpr int chunk_of(int rows) {
-  const int even = (rows + most_chunks - 1) / most_chunks;
-  return even > least_chunk ? even : least_chunk;
+  const int even = (rows + kMostChunks - 1) / kMostChunks;
+  return even > kLeastChunk ? even : kLeastChunk;
 }
 [[nodiscard]] constexpr int chunks_of(int rows) { return (rows + chunk_of(rows) - 1) / chunk_of(rows); }
 
@@ -46,31 +46,31 @@ __device__ inline uint4 load_once(const unsigned char* from) { return __ldcs(rei
 
 /// q = K v. Every row is summed by the same threads in the same order.
 template <Storage storage>
-__global__ void __launch_bounds__(product_threads, 4)
+__global__ void __launch_bounds__(kProductThreads, 4)
     apply_kernel(const Matrix matrix, const typename Numbers<storage>::Compute* __restrict__ v,
                  double* __restrict__ q) {
   using Compute = typename Numbers<storage>::Compute;
   constexpr int per_group = Numbers<storage>::per_group;
   constexpr int per_load = 16 / sizeof(Compute);
-  __shared__ double of_warps[rows_at_once][product_warps];
-  const int first = static_cast<int>(blockIdx.x) * rows_at_once;
-  const unsigned char* row[rows_at_once];
+  __shared__ double of_warps[kRowsAtOnce][kProductWarps];
+  const int first = static_cast<int>(blockIdx.x) * kRowsAtOnce;
+  const unsigned char* row[kRowsAtOnce];
 #pragma unroll
-  for (int i = 0; i < rows_at_once; ++i) row[i] = matrix.data + min(first + i, matrix.rows - 1) * matrix.row_pitch;
-  Compute sums[rows_at_once] = {};
+  for (int i = 0; i < kRowsAtOnce; ++i) row[i] = matrix.data + min(first + i, matrix.rows - 1) * matrix.row_pitch;
+  Compute sums[kRowsAtOnce] = {};
   const int groups = groups_of<storage>(matrix.columns);
 #pragma unroll 2
-  for (int group = static_cast<int>(threadIdx.x); group < groups; group += product_threads) {
-    uint4 stored[rows_at_once];
+  for (int group = static_cast<int>(threadIdx.x); group < groups; group += kProductThreads) {
+    uint4 stored[kRowsAtOnce];
 #pragma unroll
-    for (int i = 0; i < rows_at_once; ++i) stored[i] = load_once(row[i] + std::size_t{16} * group);
+    for (int i = 0; i < kRowsAtOnce; ++i) stored[i] = load_once(row[i] + std::size_t{16} * group);
     Compute with[per_group];
 #pragma unroll
     for (int e = 0; e < per_group; e += per_load) {
       unpacked(__ldg(reinterpret_cast<const float4*>(v + std::size_t{per_group} * group + e)), &with[e]);
     }
 #pragma unroll
-    for (int i = 0; i < rows_at_once; ++i) {
+    for (int i = 0; i < kRowsAtOnce; ++i) {
       Compute x[per_group];
       Numbers<storage>::unpack(stored[i], x);
 #pragma unroll
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(product_threads, 4)
     }
   }
 #pragma unroll
-  for (int i = 0; i < rows_at_once; ++i) {
+  for (int i = 0; i < kRowsAtOnce; ++i) {
     double sum = static_cast<double>(sums[i]);
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0U, sum, distance);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(product_threads, 4)
   }
   __syncthreads();
   const int line = static_cast<int>(threadIdx.x);
-  if (line >= rows_at_once || first + line >= matrix.rows) return;
+  if (line >= kRowsAtOnce || first + line >= matrix.rows) return;
   double sum = 0;
   for (const double of_warp : of_warps[line]) sum += of_warp;
   q[first + line] = sum * Numbers<storage>::scale;
@@ -94,22 +94,22 @@ __global__ void __launch_bounds__(product_threads, 4)
 
 /// Parts of r = K' u: of blockIdx.y's chunk of rows. A warp has every eighth row, a lane 16 bytes of columns.
 template <Storage storage>
-__global__ void __launch_bounds__(product_threads, 4)
+__global__ void __launch_bounds__(kProductThreads, 4)
     transposed_kernel(const Matrix matrix, const double* __restrict__ u, int chunk, std::size_t pitch,
                       typename Numbers<storage>::Compute* __restrict__ parts) {
   using Compute = typename Numbers<storage>::Compute;
   constexpr int per_group = Numbers<storage>::per_group;
   constexpr int tile = 32 * per_group;
   constexpr int batch = 4;  // loads in flight
-  __shared__ Compute of_warps[product_warps][tile];
+  __shared__ Compute of_warps[kProductWarps][tile];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int group = min(static_cast<int>(blockIdx.x) * 32 + lane, groups_of<storage>(matrix.columns) - 1);
   const int first = static_cast<int>(blockIdx.y) * chunk, end = min(first + chunk, matrix.rows);
   const unsigned char* column = matrix.data + std::size_t{16} * group;
   Compute sums[per_group] = {};
-  for (int i = first + warp; i < end; i += batch * product_warps) {
+  for (int i = first + warp; i < end; i += batch * kProductWarps) {
     uint4 stored[batch];
-    const auto row_of = [&](int k) { return i + k * product_warps; };
+    const auto row_of = [&](int k) { return i + k * kProductWarps; };
 #pragma unroll
     for (int k = 0; k < batch; ++k) stored[k] = load_once(column + min(row_of(k), end - 1) * matrix.row_pitch);
 #pragma unroll
@@ -129,22 +129,22 @@ __global__ void __launch_bounds__(product_threads, 4)
   const int j = static_cast<int>(blockIdx.x) * tile + in_tile;
   if (in_tile >= tile || j >= matrix.columns) return;
   Compute sum = 0;
-  for (int i = 0; i < product_warps; ++i) sum += of_warps[i][in_tile];
+  for (int i = 0; i < kProductWarps; ++i) sum += of_warps[i][in_tile];
   parts[blockIdx.y * pitch + j] = sum;
 }
 
 /// r from its parts: warp w of a block sums the chunks w, w + 8, ...
 template <Storage storage>
-__global__ void __launch_bounds__(product_threads)
+__global__ void __launch_bounds__(kProductThreads)
     sum_chunks_kernel(const typename Numbers<storage>::Compute* __restrict__ parts, int chunks, std::size_t pitch,
                       int columns, double* __restrict__ r) {
-  __shared__ double of_warps[product_warps][32];
+  __shared__ double of_warps[kProductWarps][32];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int column = static_cast<int>(blockIdx.x) * 32 + lane;
   double sum = 0;
   if (column < columns) {
 #pragma unroll 8
-    for (int chunk = warp; chunk < chunks; chunk += product_warps) {
+    for (int chunk = warp; chunk < chunks; chunk += kProductWarps) {
       sum += static_cast<double>(parts[chunk * pitch + column]);
     }
   }
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(product_threads)
   __syncthreads();
   if (warp != 0 || column >= columns) return;
   double r_here = 0;
-  for (int i = 0; i < product_warps; ++i) r_here += of_warps[i][lane];
+  for (int i = 0; i < kProductWarps; ++i) r_here += of_warps[i][lane];
   r[column] = r_here * Numbers<storage>::scale;
 }
 

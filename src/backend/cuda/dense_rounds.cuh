@@ -158,7 +158,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
       wait(&shared.dots_ready[buffer], parity);
       Compute sums[4] = {};
 #pragma unroll
-      for (int warp = 0; warp < consumer_warps; ++warp) sums[warp & 3] += shared.dots[buffer][line][warp];
+      for (int warp = 0; warp < kConsumerWarps; ++warp) sums[warp & 3] += shared.dots[buffer][line][warp];
       double q = static_cast<double>((sums[0] + sums[1]) + (sums[2] + sums[3]));
       if (parts > 1) {
         if (lane == 0) {
@@ -227,7 +227,7 @@ __device__ void consume(const Task& task, const Place& place, Shared<typename Nu
   const std::size_t first = place.rank * task.shape.part_columns;
   Compute v[groups][per_group], r[groups][per_group];
 
-  const auto number_of = [&](int g) { return static_cast<std::uint32_t>(g * consumer_threads) + thread; };
+  const auto number_of = [&](int g) { return static_cast<std::uint32_t>(g * kConsumerThreads) + thread; };
   // groups after the end of the part: the last one again, with v = 0 there and r never looked at
   const auto group_at = [&](const unsigned char* row, int g) {
     return reinterpret_cast<const uint4*>(row)[min(number_of(g), place.groups - 1)];
@@ -335,7 +335,7 @@ __device__ void consume(const Task& task, const Place& place, Shared<typename Nu
 }
 
 template <Storage storage, int groups, int rows>
-__global__ void __launch_bounds__(block_threads, 1) rounds_kernel(const __grid_constant__ Task task) {
+__global__ void __launch_bounds__(kBlockThreads, 1) rounds_kernel(const __grid_constant__ Task task) {
   using Numbers = Numbers<storage>;
   extern __shared__ __align__(128) unsigned char ring[];
   __shared__ Shared<typename Numbers::Compute, rows> shared;
@@ -343,12 +343,12 @@ __global__ void __launch_bounds__(block_threads, 1) rounds_kernel(const __grid_c
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < task.shape.slots; ++slot) {
       init(&shared.full[slot], 1);
-      init(&shared.empty[slot], consumer_warps * arrivals_of_warp);
+      init(&shared.empty[slot], kConsumerWarps * kArrivalsOfWarp);
     }
     for (int buffer = 0; buffer < 2; ++buffer) {
-      init(&shared.dots_ready[buffer], consumer_warps * arrivals_of_warp);
+      init(&shared.dots_ready[buffer], kConsumerWarps * kArrivalsOfWarp);
       init(&shared.parts_ready[buffer], 1);
-      init(&shared.u_ready[buffer], arrivals_of_warp);
+      init(&shared.u_ready[buffer], kArrivalsOfWarp);
       init(&shared.round_ended[buffer], 1);
     }
     publish_barriers();
@@ -356,9 +356,9 @@ __global__ void __launch_bounds__(block_threads, 1) rounds_kernel(const __grid_c
   __syncthreads();
   cluster_sync();  // nobody sends to a block whose barriers are not there yet
   const unsigned warp = threadIdx.x >> 5;
-  if (warp < consumer_warps) {
+  if (warp < kConsumerWarps) {
     consume<storage, groups, rows>(task, place, shared, ring);
-  } else if (warp == consumer_warps) {
+  } else if (warp == kConsumerWarps) {
     reduce<storage, rows>(task, place, shared);
   } else {
     produce(task, place, shared, ring);

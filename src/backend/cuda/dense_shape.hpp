@@ -7,13 +7,13 @@
 
 namespace fedsinkhorn::cuda::dense {
 
-constexpr int consumer_warps = 14;
-constexpr int consumer_threads = 32 * consumer_warps;
+constexpr int kConsumerWarps = 14;
+constexpr int kConsumerThreads = 32 * kConsumerWarps;
 /// Consumers, the reducer and the producer: 16 warps, so that a thread can have 128 registers.
-constexpr int block_threads = consumer_threads + 64;
-constexpr int max_slots = 16;
-constexpr int max_parts = 8;
-constexpr int max_rounds = 64;
+constexpr int kBlockThreads = kConsumerThreads + 64;
+constexpr int kMostSlots = 16;
+constexpr int kMostParts = 8;
+constexpr int kMostRounds = 64;
 
 /// The blocks of a cluster share a row, each has a part. Each consumer thread has `groups` groups of 16 bytes of its
 /// block's part; `rows_a_step` rows are summed at a time and lie in one slot of a ring in shared memory.

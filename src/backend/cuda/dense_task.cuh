@@ -21,7 +21,7 @@ struct Meeting {
   alignas(128) unsigned status[2];   ///< from all blocks and all teams, for rounds of even and odd number
   alignas(128) unsigned gone;        ///< from all blocks
   alignas(128) unsigned steps;       ///< of all teams
-  alignas(128) int stop[max_rounds];
+  alignas(128) int stop[kMostRounds];
 };
 
 /// Memory of the device. Compute is that of the storage.
@@ -48,21 +48,21 @@ struct Task {
 
 template <class Compute, int rows>
 struct Shared {
-  Barrier full[max_slots];   ///< the slot's rows have come
-  Barrier empty[max_slots];  ///< all consumers are done with them
-  Barrier dots_ready[2];     ///< of steps of even and odd number
-  Barrier parts_ready[2];    ///< of_parts has come from the whole cluster
+  Barrier full[kMostSlots];   ///< the slot's rows have come
+  Barrier empty[kMostSlots];  ///< all consumers are done with them
+  Barrier dots_ready[2];      ///< of steps of even and odd number
+  Barrier parts_ready[2];     ///< of_parts has come from the whole cluster
   Barrier u_ready[2];
   Barrier round_ended[2];  ///< go_on is known, for rounds of even and odd number
-  alignas(16) Compute dots[2][rows][consumer_warps];
-  double of_parts[2][rows][max_parts];
+  alignas(16) Compute dots[2][rows][kConsumerWarps];
+  double of_parts[2][rows][kMostParts];
   Compute u[2][rows];
   int go_on[2];
-  RoundPart of_warps[consumer_warps];
-  alignas(16) double2 slices[consumer_threads];
+  RoundPart of_warps[kConsumerWarps];
+  alignas(16) double2 slices[kConsumerThreads];
 };
 
-__device__ inline void sync_consumers() { sync_some<1, consumer_threads>(); }
+__device__ inline void sync_consumers() { sync_some<1, kConsumerThreads>(); }
 
 /// A step's slot in the ring, and the parity of the ring's turn.
 struct Cursor {

@@ -31,17 +31,6 @@ std::string address_of(int device) {
   return text;
 }
 
-std::uint64_t free_memory_of(int device) {
-  int before = 0;
-  if (cudaGetDevice(&before) != cudaSuccess) return 0;
-  std::size_t free = 0;
-  std::size_t total = 0;
-  const bool known = cudaSetDevice(device) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess;
-  cudaSetDevice(before);
-  cudaGetLastError();  // a device that does not answer is no error of whoever asks next
-  return known ? free : 0;
-}
-
 }  // namespace
 
 std::vector<DeviceDescription> devices() {
@@ -59,9 +48,20 @@ std::vector<DeviceDescription> devices() {
     }
     const bool supported = properties.major == kMajor && properties.minor == kMinor;
     found.push_back({device, properties.name, address_of(device), properties.major, properties.minor,
-                     properties.totalGlobalMem, supported ? free_memory_of(device) : 0, supported});
+                     properties.totalGlobalMem, supported});
   }
   return found;
+}
+
+std::uint64_t free_memory(int device) {
+  int before = 0;
+  if (cudaGetDevice(&before) != cudaSuccess) return 0;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  const bool known = cudaSetDevice(device) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess;
+  cudaSetDevice(before);
+  cudaGetLastError();  // a device that does not answer is no error of whoever asks next
+  return known ? free : 0;
 }
 
 std::string why_no_device() {

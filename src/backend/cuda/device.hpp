@@ -13,13 +13,15 @@ struct DeviceDescription {
   std::string address;  ///< on the PCI bus: tells it from the others of the machine, whatever their numbers here
   int major = 0;        ///< compute capability
   int minor = 0;
-  std::uint64_t memory = 0;       ///< bytes
-  std::uint64_t free_memory = 0;  ///< of them; 0 where it cannot be asked for
-  bool supported = false;         ///< this build has code for it
+  std::uint64_t memory = 0;  ///< bytes
+  bool supported = false;    ///< this build has code for it
 };
 
-/// In the order of their numbers. Empty where there are none, for whatever reason. free_memory is that of the moment.
+/// In the order of their numbers. Empty where there are none, for whatever reason.
 [[nodiscard]] std::vector<DeviceDescription> devices();
+
+/// Of that device at this moment, in bytes; 0 where it does not answer. Takes some of it for this process.
+[[nodiscard]] std::uint64_t free_memory(int device);
 
 /// Empty if some device is supported; else the reason, one line.
 [[nodiscard]] std::string why_no_device();

@@ -1,16 +1,16 @@
+#include "backend/cuda/device_loop.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-
-#include "backend/cuda/device_loop.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
 
 /// Rounds from one look of the host to the next, at most; fewer where they take long, so that a stop is heard.
 constexpr int kBatch = 64;
-constexpr int kFirstBatch = 8;
 constexpr double kBatchSeconds = 0.3;
+constexpr double kGrowth = 8;
 constexpr int kThreads = 128;
 
 /// The larger one; NaN is larger than any number.
@@ -266,16 +266,17 @@ std::int64_t DeviceLoop::run(const LoneRounds& rounds) {
   control.safe_scaling = rounds.safe_scaling;
   control.goal_gain = rounds.goal_gain;
   std::int64_t made = 0;
+  bool look_wanted = false;
   bool goes_on = true;
-  int batch = kFirstBatch;
   while (goes_on && made < rounds.most) {
-    control.limit = static_cast<int>(std::min({std::int64_t{batch}, rounds.look_every, rounds.most - made}));
+    // Looks come at the same rounds however long these take: what is asked for at one must not depend on the clock.
+    const std::int64_t to_look = rounds.look_every - made % rounds.look_every;
+    control.limit = static_cast<int>(std::min({std::int64_t{batch_}, to_look, rounds.most - made}));
     const auto start = std::chrono::steady_clock::now();
     const LoopControl after = make_batch(control);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    const double affordable = kBatchSeconds * control.limit / std::max(taken.count(), 1e-9);
-    batch = static_cast<int>(std::clamp(std::min(2.0 * batch, affordable), 1.0, double{kBatch}));
-    goes_on = !after.wants_host;
+    const double affordable = kBatchSeconds * std::max(after.made, 1) / std::max(taken.count(), 1e-9);
+    batch_ = static_cast<int>(std::clamp(std::min(kGrowth * batch_, affordable), 1.0, double{kBatch}));
     // A round that gave no numbers is for the caller to make in another way.
     const int counted = after.unusable && anderson_ ? after.made - 1 : after.made;
     for (int k = 0; k < counted; ++k) {
@@ -284,9 +285,11 @@ std::int64_t DeviceLoop::run(const LoneRounds& rounds) {
         seen.error_a = std::sqrt(seen.error_a);
         seen.error_b = std::sqrt(seen.error_b);
       }
-      if (rounds.observe(seen)) goes_on = false;
+      look_wanted = rounds.observe(seen) || look_wanted;
     }
     made += counted;
+    const bool looks = look_wanted && made % rounds.look_every == 0;
+    goes_on = !after.wants_host && !looks && !rounds.interrupted();
   }
   store(rounds);
   return made;

@@ -30,6 +30,9 @@ class DeviceLoop {
   /// Returns how many rounds were made. On return u and v are those of the last one that counts.
   [[nodiscard]] std::int64_t run(const LoneRounds& rounds);
 
+  /// The kernel has changed in more than its potentials: rounds are recorded anew.
+  void forget() { graph_.clear(); }
+
   [[nodiscard]] static double bytes(std::size_t targets, std::size_t rows, std::size_t columns, std::size_t memory);
 
  private:
@@ -62,6 +65,7 @@ class DeviceLoop {
   PinnedBuffer<int> host_made_;
   std::unique_ptr<AndersonOnDevice> anderson_;
   RepeatedGraph graph_;
+  int batch_ = 1;  // rounds that the last ones let expect to take no longer than the host may be kept waiting
 };
 
 }  // namespace fedsinkhorn::cuda

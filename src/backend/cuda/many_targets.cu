@@ -77,7 +77,7 @@ class Products final : public ManyTargets {
 
 }  // namespace
 
-std::unique_ptr<ManyTargets> make_many_targets(Storage storage, std::size_t, std::size_t, Multiplier multiplier) {
+std::unique_ptr<ManyTargets> make_many_targets(Storage storage, Multiplier multiplier) {
   // A kernel in fewer bits would have to be widened for cuBLAS first; our own products read it as it is.
   const bool ask_cublas = multiplier != Multiplier::own && storage == Storage::float64;
   auto cublas = ask_cublas ? make_cublas() : nullptr;
@@ -87,7 +87,7 @@ std::unique_ptr<ManyTargets> make_many_targets(Storage storage, std::size_t, std
 
 double many_targets_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets) {
   const double own = own_product_bytes(storage, rows, columns, targets);
-  return storage == Storage::float64 ? std::max(own, static_cast<double>(cublas_workspace_bytes)) : own;
+  return storage == Storage::float64 ? std::max(own, static_cast<double>(kCublasWorkspaceBytes)) : own;
 }
 
 }  // namespace fedsinkhorn::cuda

@@ -22,7 +22,7 @@ class ManyTargets {
   virtual void fused(const StoredKernel& kernel, std::size_t targets, const double* a, const double* v, double* q,
                      double* u, double* r, cudaStream_t stream) = 0;
   virtual void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) = 0;
-  /// Who multiplies, for the summary: "cublas" or "own".
+  /// Who multiplies: "cublas" or "own".
   [[nodiscard]] virtual const char* library() const = 0;
 };
 
@@ -32,8 +32,7 @@ enum class Multiplier { best, cublas, own };
 
 /// On the current device. Empty if cuBLAS is asked for and not there, or the storage is not float64, which it never
 /// serves here.
-[[nodiscard]] std::unique_ptr<ManyTargets> make_many_targets(Storage storage, std::size_t rows, std::size_t columns,
-                                                             Multiplier multiplier = Multiplier::best);
+[[nodiscard]] std::unique_ptr<ManyTargets> make_many_targets(Storage storage, Multiplier multiplier = Multiplier::best);
 /// Device memory it will take for that many targets.
 [[nodiscard]] double many_targets_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets);
 

@@ -8,15 +8,14 @@ namespace fedsinkhorn::cuda {
 
 std::vector<DeviceDescription> devices() { return {}; }
 
+std::uint64_t free_memory(int /*device*/) { return 0; }
+
 std::string why_no_device() { return "built without CUDA"; }
 
 std::unique_ptr<Block> make_cuda_block(const CostBlock& /*block*/, const BlockSettings& /*settings*/) {
   throw std::logic_error("a block for CUDA in a build without it");
 }
 
-double cuda_block_bytes(const KernelSpec& /*spec*/, std::size_t /*rows*/, std::size_t /*columns*/,
-                        std::size_t /*targets*/, std::size_t /*dimension*/) {
-  return 0;
-}
+double cuda_block_bytes(const KernelSpec& /*spec*/, const BlockShape& /*shape*/) { return 0; }
 
 }  // namespace fedsinkhorn::cuda

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
   if (threadIdx.x == 0) {
     for (int s = 0; s < kStages; ++s) {
       init(&full[s], 1);
-      init(&empty[s], kWarps * arrivals_of_warp);
+      init(&empty[s], kWarps * kArrivalsOfWarp);
     }
     publish_barriers();
   }

@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
   if (threadIdx.x == 0) {
     for (int s = 0; s < kStages; ++s) {
       init(&full[s], 1);
-      init(&empty[s], Warps * arrivals_of_warp);
+      init(&empty[s], Warps * kArrivalsOfWarp);
     }
     publish_barriers();
   }

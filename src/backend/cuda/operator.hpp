@@ -52,9 +52,9 @@ class Operator {
   [[nodiscard]] virtual std::size_t columns() const = 0;
 
   virtual void absorb(const double* phi, const double* psi, double epsilon, cudaStream_t stream) = 0;
-  /// q = K v. The order of summation depends on the number of columns alone.
+  /// q = K v. The order of summation depends, with one target, on the number of columns alone.
   virtual void apply(std::size_t targets, const double* v, double* q, cudaStream_t stream) = 0;
-  /// r = K' u. The order of summation depends on the number of rows alone.
+  /// r = K' u. The order of summation depends, with one target, on the number of rows alone.
   virtual void apply_transposed(std::size_t targets, const double* u, double* r, cudaStream_t stream) = 0;
   /// q = K v, u = a / q, r = K' u.
   virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r,

@@ -9,9 +9,9 @@ namespace fedsinkhorn::cuda {
 namespace {
 
 /// Sums a block has in registers, at most.
-constexpr std::size_t largest_tile = 128 * 128;
+constexpr std::size_t kLargestTile = 128 * 128;
 /// Segments are multiples of this, which all steps divide.
-constexpr std::size_t segment_unit = 64;
+constexpr std::size_t kSegmentUnit = 64;
 
 std::size_t up(std::size_t count, std::size_t unit) { return (count + unit - 1) / unit; }
 
@@ -22,7 +22,18 @@ std::size_t segments_of(std::size_t targets, std::size_t length) {
   return up(length, targets <= 64 ? 512 : 1024);
 }
 
-std::size_t terms_stride(std::size_t length) { return up(length, segment_unit) * segment_unit; }
+/// Numbers that the parts of a product with that many targets take, or with fewer: targets that have converged go, and
+/// what a graph has recorded must stay where it is.
+std::size_t parts_size(std::size_t targets, std::size_t length, std::size_t outputs) {
+  std::size_t most = 0;
+  for (const std::size_t some : {std::min<std::size_t>(targets, 64), std::min<std::size_t>(targets, 256), targets}) {
+    const std::size_t segments = segments_of(some, length);
+    if (segments > 1) most = std::max(most, segments * some * outputs);
+  }
+  return most;
+}
+
+std::size_t terms_stride(std::size_t length) { return up(length, kSegmentUnit) * kSegmentUnit; }
 
 /// x, targets x length, into terms x targets x stride, with zeros from length to stride. Block (., t): target t.
 __global__ void split_into_terms(const double* x, int length, __nv_bfloat16* terms, std::size_t stride) {
@@ -30,7 +41,7 @@ __global__ void split_into_terms(const double* x, int length, __nv_bfloat16* ter
   if (k >= stride) return;
   const std::size_t target = blockIdx.y;
   double rest = k < static_cast<std::size_t>(length) ? x[target * static_cast<std::size_t>(length) + k] : 0;
-  for (std::size_t term = 0; term < split_terms; ++term) {
+  for (std::size_t term = 0; term < kSplitTerms; ++term) {
     const __nv_bfloat16 leading = __float2bfloat16_rn(static_cast<float>(rest));
     terms[(term * gridDim.y + target) * stride + k] = leading;
     rest -= static_cast<double>(__bfloat162float(leading));
@@ -57,7 +68,7 @@ template <class Tile>
 bool run(ProductPlan plan, const Place& place, bool all_busy) {
   const auto length = static_cast<std::size_t>(plan.length);
   const auto segments = static_cast<std::size_t>(plan.segments);
-  const std::size_t longest = segments == 1 ? length : up(up(length, segment_unit), segments) * segment_unit;
+  const std::size_t longest = segments == 1 ? length : up(up(length, kSegmentUnit), segments) * kSegmentUnit;
   plan.steps = static_cast<int>(up(longest, Tile::depth));
   plan.target_tiles = static_cast<int>(up(static_cast<std::size_t>(plan.targets), Tile::targets));
   plan.output_tiles = static_cast<int>(up(static_cast<std::size_t>(plan.outputs), Tile::outputs));
@@ -102,7 +113,7 @@ int multiprocessors() {
 
 OwnProduct::OwnProduct()
     : multiprocessors_(multiprocessors()),
-      begun_(static_cast<std::size_t>(multiprocessors_) * largest_tile),
+      begun_(static_cast<std::size_t>(multiprocessors_) * kLargestTile),
       ready_(static_cast<std::size_t>(multiprocessors_)) {
   check(cudaMemset(ready_.data(), 0, ready_.size() * sizeof(int)), "clearing flags");
   check(cudaDeviceSynchronize(), "clearing flags");  // streams that wait for no other are to find them clear
@@ -115,7 +126,7 @@ void OwnProduct::multiply(const StoredKernel& kernel, bool transposed, std::size
   const std::size_t outputs = transposed ? kernel.columns : kernel.rows;
   const std::size_t segments = segments_of(targets, length);
   const std::size_t size = targets * outputs;
-  if (segments > 1) segments_.reserve(segments * size);
+  if (segments > 1) segments_.reserve(parts_size(targets, length, outputs));
 
   const Place place{multiprocessors_, stream};
   ProductPlan plan;
@@ -134,7 +145,7 @@ void OwnProduct::multiply(const StoredKernel& kernel, bool transposed, std::size
     transposed ? run_double<double, true>(plan, place) : run_double<double, false>(plan, place);
   } else if (kernel.storage == Storage::bfloat16) {
     plan.x_stride = terms_stride(length);
-    terms_.reserve(split_terms * targets * plan.x_stride);
+    terms_.reserve(kSplitTerms * targets * plan.x_stride);
     plan.x = terms_.data();
     const dim3 grid(static_cast<unsigned>(up(plan.x_stride, threads)), static_cast<unsigned>(targets));
     split_into_terms<<<grid, threads, 0, stream>>>(x, plan.length, terms_.data(), plan.x_stride);
@@ -151,13 +162,12 @@ void OwnProduct::multiply(const StoredKernel& kernel, bool transposed, std::size
 
 double own_product_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets) {
   const auto parts = [&](std::size_t outputs, std::size_t length) {
-    const std::size_t segments = segments_of(targets, length);
-    return segments > 1 ? 8.0 * static_cast<double>(segments * targets * outputs) : 0.0;
+    return 8.0 * static_cast<double>(parts_size(targets, length, outputs));
   };
   const double terms = storage == Storage::bfloat16
-                           ? 2.0 * split_terms * static_cast<double>(targets * terms_stride(std::max(rows, columns)))
+                           ? 2.0 * kSplitTerms * static_cast<double>(targets * terms_stride(std::max(rows, columns)))
                            : 0.0;
-  return std::max(parts(rows, columns), parts(columns, rows)) + terms + multiprocessors() * (8.0 * largest_tile + 4.0);
+  return std::max(parts(rows, columns), parts(columns, rows)) + terms + multiprocessors() * (8.0 * kLargestTile + 4.0);
 }
 
 }  // namespace fedsinkhorn::cuda

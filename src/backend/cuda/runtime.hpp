@@ -26,82 +26,67 @@ inline void check(cudaError_t status, const char* doing) {
   throw DeviceError(std::string("CUDA failed (") + doing + "): " + cudaGetErrorString(status));
 }
 
-/// Memory was predicted before; that it is refused all the same means that somebody else has taken it.
-inline void check_allocation(cudaError_t status, std::size_t bytes) {
-  if (status != cudaErrorMemoryAllocation) return check(status, "allocating memory");
-  cudaGetLastError();  // it is not to be met again
-  throw InputError("memory", "the device refused " + std::to_string(bytes) + " bytes",
-                   "use --precision mixed, --kernel online with points, or --backend cpu");
-}
+/// Memory of the device that is current.
+struct DeviceMemory {
+  static cudaError_t allocate(void** data, std::size_t bytes) { return cudaMalloc(data, bytes); }
+  static void free(void* data) { cudaFree(data); }
+  static constexpr const char* owner = "the device";
+  static constexpr const char* remedy = "use --precision mixed, --kernel online with points, or --backend cpu";
+};
 
-/// Memory of the device that was current when it was made. Not initialised.
-template <class T>
-class DeviceBuffer {
+/// Host memory the device copies from and to without an extra copy by the driver.
+struct PinnedMemory {
+  static cudaError_t allocate(void** data, std::size_t bytes) { return cudaMallocHost(data, bytes); }
+  static void free(void* data) { cudaFreeHost(data); }
+  static constexpr const char* owner = "the host";
+  static constexpr const char* remedy = "use --backend cpu, or a smaller problem";
+};
+
+/// Not initialised.
+template <class T, class Memory>
+class OwnedMemory {
  public:
-  DeviceBuffer() = default;
-  explicit DeviceBuffer(std::size_t size) : size_(size) {
-    if (size > 0) check_allocation(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()), bytes());
+  OwnedMemory() = default;
+  /// Memory was predicted before; that it is refused all the same means that somebody else has taken it.
+  explicit OwnedMemory(std::size_t size) : size_(size) {
+    if (size == 0) return;
+    const cudaError_t status = Memory::allocate(reinterpret_cast<void**>(&data_), size * sizeof(T));
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // it is not to be met again
+      throw InputError("memory", Memory::owner + (" refused " + std::to_string(size * sizeof(T))) + " bytes",
+                       Memory::remedy);
+    }
+    check(status, "allocating memory");
   }
-  ~DeviceBuffer() { cudaFree(data_); }
-  DeviceBuffer(DeviceBuffer&& other) noexcept
+  ~OwnedMemory() { Memory::free(data_); }
+  OwnedMemory(OwnedMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+  OwnedMemory& operator=(OwnedMemory&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  OwnedMemory(const OwnedMemory&) = delete;
+  OwnedMemory& operator=(const OwnedMemory&) = delete;
 
   [[nodiscard]] T* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   /// At least that many elements; what was there is lost if it grows.
   void reserve(std::size_t size) {
     if (size_ >= size) return;
-    *this = DeviceBuffer();
-    *this = DeviceBuffer(size);
+    *this = OwnedMemory();
+    *this = OwnedMemory(size);
   }
 
  private:
-  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
-
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
-/// Host memory the device copies from and to without an extra copy by the driver.
 template <class T>
-class PinnedBuffer {
- public:
-  PinnedBuffer() = default;
-  explicit PinnedBuffer(std::size_t size) : size_(size) {
-    if (size > 0) check_allocation(cudaMallocHost(reinterpret_cast<void**>(&data_), bytes()), bytes());
-  }
-  ~PinnedBuffer() { cudaFreeHost(data_); }
-  PinnedBuffer(PinnedBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  PinnedBuffer(const PinnedBuffer&) = delete;
-  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-
-  [[nodiscard]] T* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  void reserve(std::size_t size) {
-    if (size_ >= size) return;
-    *this = PinnedBuffer();
-    *this = PinnedBuffer(size);
-  }
-
- private:
-  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
-
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-};
+using DeviceBuffer = OwnedMemory<T, DeviceMemory>;
+template <class T>
+using PinnedBuffer = OwnedMemory<T, PinnedMemory>;
 
 class Stream {
  public:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/parallel.hpp"
 #include "kernel/block_points.hpp"
 #include "kernel/cost_source.hpp"
 
@@ -28,19 +27,13 @@ DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream&
   const std::size_t m = cost.columns();
   DeviceBuffer<T> matrix(n * m);
   if (n == 0 || m == 0) return matrix;
-  const std::size_t stride = (m + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel;
   const std::size_t rows_at_once = std::clamp<std::size_t>(kBytesAtOnce / (m * sizeof(T)), 1, n);
   PinnedBuffer<T> halves[2] = {PinnedBuffer<T>(rows_at_once * m), PinnedBuffer<T>(rows_at_once * m)};
   std::size_t half = 0;
   for (std::size_t first = 0; first < n; first += rows_at_once, half = 1 - half) {
     const std::size_t count = std::min(rows_at_once, n - first);
     T* to = halves[half].data();
-    parallel_chunks(threads, count, [&](std::size_t k, std::size_t) {
-      std::vector<double> row(stride);
-      cost.fill(first + k, 1, 0, m, row.data(), stride);
-      for (std::size_t j = 0; j < m; ++j) to[k * m + j] = static_cast<T>(row[j]);
-    });
-    cost.rows_done(first, count);
+    read_rows(cost, {first, first + count}, threads, to);
     stream.wait();  // the other half has arrived
     check(cudaMemcpyAsync(matrix.data() + first * m, to, count * m * sizeof(T), cudaMemcpyHostToDevice, stream.get()),
           "copying costs to the device");
@@ -67,10 +60,11 @@ DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int thre
   return {n, m, DeviceMatrix{upload_matrix<double>(*cost, threads, stream)}};
 }
 
-double uploaded_bytes(std::size_t rows, std::size_t columns, std::size_t dimension) {
+double uploaded_bytes(std::size_t rows, std::size_t columns, std::size_t dimension, std::size_t entry_bytes) {
   const auto n = static_cast<double>(rows);
   const auto m = static_cast<double>(columns);
-  return sizeof(double) * (dimension > 0 ? (n + m) * static_cast<double>(dimension) : n * m);
+  if (dimension > 0) return sizeof(double) * (n + m) * static_cast<double>(dimension);
+  return static_cast<double>(entry_bytes) * n * m;
 }
 
 }  // namespace fedsinkhorn::cuda

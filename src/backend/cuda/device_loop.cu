@@ -149,6 +149,7 @@ void DeviceLoop::upload(const double* from, std::size_t count, double* to) {
 void DeviceLoop::load(const LoneRounds& rounds) {
   const std::size_t n = kernel_.rows();
   const std::size_t m = kernel_.columns();
+  has_decided_ = false;
   upload(rounds.a.data(), n, a_.data());
   upload(rounds.u, targets_ * n, u_.data());
   upload(rounds.v, targets_ * m, v_.data());
@@ -220,9 +221,11 @@ LoopControl DeviceLoop::make_batch_by_graph(const LoopControl& control) {
   return *host_control_.data();
 }
 
+// The device decides on a round while it makes the next one. So that the count does not depend on where batches end,
+// the round that decides is followed by one more in any case.
 LoopControl DeviceLoop::make_batch_at_once(const LoopControl& control) {
   const cudaStream_t stream = stream_.get();
-  PlainRounds plain = plain_rounds(control.limit);
+  PlainRounds plain = plain_rounds(has_decided_ ? 1 : control.limit);
   plain.tolerance = control.tolerance;
   plain.safe_scaling = control.safe_scaling;
   kernel_.rounds(plain, stream);
@@ -238,7 +241,8 @@ LoopControl DeviceLoop::make_batch_at_once(const LoopControl& control) {
     together.seen.gain = HUGE_VAL;
     host_seen_.data()[after.made] = together.seen;
     after.unusable = after.unusable || together.unusable;
-    after.wants_host = after.wants_host || together.wants_host(static_cast<int>(targets_), control);
+    after.wants_host = has_decided_ || after.unusable;
+    has_decided_ = has_decided_ || together.wants_host(static_cast<int>(targets_), control);
   }
   return after;
 }

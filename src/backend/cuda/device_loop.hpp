@@ -65,6 +65,7 @@ class DeviceLoop {
   PinnedBuffer<int> host_made_;
   std::unique_ptr<AndersonOnDevice> anderson_;
   RepeatedGraph graph_;
+  bool has_decided_ = false;  // on the last round of a batch of many
   int batch_ = 1;  // rounds that the last ones let expect to take no longer than the host may be kept waiting
 };
 

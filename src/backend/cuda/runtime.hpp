@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <stdexcept>
@@ -25,6 +26,9 @@ inline void check(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return;
   throw DeviceError(std::string("CUDA failed (") + doing + "): " + cudaGetErrorString(status));
 }
+
+/// Set when a device no longer answers. Giving anything back would wait for it: then nothing is.
+inline std::atomic<bool> has_given_up = false;
 
 /// Memory of the device that is current.
 struct DeviceMemory {
@@ -58,7 +62,9 @@ class OwnedMemory {
     }
     check(status, "allocating memory");
   }
-  ~OwnedMemory() { Memory::free(data_); }
+  ~OwnedMemory() {
+    if (!has_given_up) Memory::free(data_);
+  }
   OwnedMemory(OwnedMemory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   OwnedMemory& operator=(OwnedMemory&& other) noexcept {
@@ -91,7 +97,9 @@ using PinnedBuffer = OwnedMemory<T, PinnedMemory>;
 class Stream {
  public:
   Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream"); }
-  ~Stream() { cudaStreamDestroy(stream_); }
+  ~Stream() {
+    if (!has_given_up) cudaStreamDestroy(stream_);
+  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -105,7 +113,10 @@ class Stream {
       const cudaError_t status = cudaStreamQuery(stream_);
       if (status != cudaErrorNotReady) return check(status, "waiting for the device");
       const auto waited = std::chrono::steady_clock::now() - start;
-      if (waited > kLimit) throw DeviceError("CUDA device: no answer for " + std::to_string(kLimit.count()) + " s");
+      if (waited > kLimit) {
+        has_given_up = true;
+        throw DeviceError("CUDA device: no answer for " + std::to_string(kLimit.count()) + " s");
+      }
       if (waited > 1ms) std::this_thread::sleep_for(20us);
     }
   }

@@ -17,7 +17,8 @@ endfunction()
 
 # For what runs no inner loops: optimising it takes time and gains none.
 function(fedsinkhorn_compile_fast target)
-  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>
+                                           $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O0>)
 endfunction()
 
 # A module is a set of objects; the libraries below are made of all of them.

@@ -71,13 +71,6 @@ RoundsKernel rounds_kernel_of(int groups) {
   }
 }
 
-__global__ void divide_kernel(const double* a, const double* q, int rows, double* u) {
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i < rows) u[i] = a[i] / q[i];
-}
-
-__global__ void report_kernel(int count, int* made) { *made = count; }
-
 template <Storage storage>
 class Pass final : public DensePass {
  public:
@@ -127,8 +120,7 @@ class Pass final : public DensePass {
              cudaStream_t stream) override {
     if (shape_.parts == 0) {
       apply(kernel, v, q, stream);
-      divide_kernel<<<blocks_for(static_cast<std::size_t>(rows_), 256), 256, 0, stream>>>(a, q, rows_, u);
-      check(cudaGetLastError(), "u = a / q");
+      divide(static_cast<std::size_t>(rows_), 1, a, q, u, stream);
       apply_transposed(kernel, u, r, stream);
       return;
     }
@@ -146,15 +138,10 @@ class Pass final : public DensePass {
   void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) override {
     if (rounds.count < 1 || rounds.count > kMostRounds) throw std::invalid_argument("1 to 64 rounds at a time");
     if (shape_.parts > 0) return launch(kernel, rounds, stream);
-    for (int round = 0; round < rounds.count; ++round) {
-      const double* x = round == 0 ? rounds.x : rounds.v;
-      apply(kernel, x, rounds.q, stream);
-      finisher_.rows(rounds, round, static_cast<std::size_t>(rows_), stream);
-      apply_transposed(kernel, rounds.u, rounds.r, stream);
-      finisher_.columns(rounds, round, x, static_cast<std::size_t>(columns_), stream);
-    }
-    report_kernel<<<1, 1, 0, stream>>>(rounds.count, rounds.made);
-    check(cudaGetLastError(), "counting rounds");
+    finisher_.make_rounds(
+        rounds, static_cast<std::size_t>(rows_), static_cast<std::size_t>(columns_),
+        [&](const double* x) { apply(kernel, x, rounds.q, stream); },
+        [&] { apply_transposed(kernel, rounds.u, rounds.r, stream); }, stream);
   }
 
  private:

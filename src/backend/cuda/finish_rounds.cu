@@ -150,7 +150,25 @@ Part* column_parts(const DeviceBuffer<double>& parts, std::size_t targets) {
   return row_parts(parts) + targets * kMostBlocks;
 }
 
+__global__ void quotients(std::size_t rows, const double* a, const double* q, double* u) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < rows) u[blockIdx.y * rows + i] = a[i] / q[blockIdx.y * rows + i];
+}
+
+__global__ void write_number(int number, int* to) { *to = number; }
+
 }  // namespace
+
+void divide(std::size_t rows, std::size_t targets, const double* a, const double* q, double* u, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>((rows + kThreads - 1) / kThreads), static_cast<unsigned>(targets));
+  quotients<<<grid, kThreads, 0, stream>>>(rows, a, q, u);
+  check(cudaGetLastError(), "u = a / q");
+}
+
+void report_rounds(int count, int* made, cudaStream_t stream) {
+  write_number<<<1, 1, 0, stream>>>(count, made);
+  check(cudaGetLastError(), "counting rounds");
+}
 
 void RoundFinisher::reserve(std::size_t targets, cudaStream_t stream) {
   parts_.reserve(2 * targets * kMostBlocks * kPartDoubles);

@@ -6,6 +6,12 @@
 
 namespace fedsinkhorn::cuda {
 
+/// u_i^k = a_i / q_i^k.
+void divide(std::size_t rows, std::size_t targets, const double* a, const double* q, double* u, cudaStream_t stream);
+
+/// *made = count.
+void report_rounds(int count, int* made, cudaStream_t stream);
+
 /// Owns its scratch memory, which grows with the largest number of targets seen. Sums in a fixed order. Call rows and
 /// then columns for each round, on one stream.
 class RoundFinisher {
@@ -16,6 +22,21 @@ class RoundFinisher {
   void rows(const PlainRounds& rounds, int index, std::size_t n, cudaStream_t stream);
   /// After r = K' u: error_b of x, then v = b / r, and the status.
   void columns(const PlainRounds& rounds, int index, const double* x, std::size_t m, cudaStream_t stream);
+
+  /// All of rounds.count, without a look at the tolerance. apply(x) queues q = K x, apply_transposed() r = K' u.
+  template <class Apply, class ApplyTransposed>
+  void make_rounds(const PlainRounds& rounds, std::size_t n, std::size_t m, const Apply& apply,
+                   const ApplyTransposed& apply_transposed, cudaStream_t stream) {
+    const double* x = rounds.x;
+    for (int index = 0; index < rounds.count; ++index) {
+      apply(x);
+      rows(rounds, index, n, stream);
+      apply_transposed();
+      columns(rounds, index, x, m, stream);
+      x = rounds.v;
+    }
+    report_rounds(rounds.count, rounds.made, stream);
+  }
 
  private:
   void reserve(std::size_t targets, cudaStream_t stream);

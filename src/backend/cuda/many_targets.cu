@@ -10,16 +10,6 @@
 namespace fedsinkhorn::cuda {
 namespace {
 
-/// u = a / q for every target.
-__global__ void divide(const double* a, const double* q, std::size_t rows, double* u) {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= rows) return;
-  const std::size_t at = static_cast<std::size_t>(blockIdx.y) * rows + i;
-  u[at] = a[i] / q[at];
-}
-
-__global__ void write_made(int count, int* made) { *made = count; }
-
 class Products final : public ManyTargets {
  public:
   explicit Products(std::unique_ptr<Cublas> cublas) : cublas_(std::move(cublas)) {
@@ -45,24 +35,15 @@ class Products final : public ManyTargets {
   void fused(const StoredKernel& kernel, std::size_t targets, const double* a, const double* v, double* q, double* u,
              double* r, cudaStream_t stream) override {
     apply(kernel, targets, v, q, stream);
-    constexpr unsigned threads = 256;
-    const dim3 blocks(static_cast<unsigned>((kernel.rows + threads - 1) / threads), static_cast<unsigned>(targets));
-    divide<<<blocks, threads, 0, stream>>>(a, q, kernel.rows, u);
-    check(cudaGetLastError(), "dividing the marginal");
+    divide(kernel.rows, targets, a, q, u, stream);
     apply_transposed(kernel, targets, u, r, stream);
   }
 
   void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) override {
-    const double* x = rounds.x;
-    for (int index = 0; index < rounds.count; ++index) {
-      apply(kernel, rounds.targets, x, rounds.q, stream);
-      finisher_.rows(rounds, index, kernel.rows, stream);
-      apply_transposed(kernel, rounds.targets, rounds.u, rounds.r, stream);
-      finisher_.columns(rounds, index, x, kernel.columns, stream);
-      x = rounds.v;
-    }
-    write_made<<<1, 1, 0, stream>>>(rounds.count, rounds.made);
-    check(cudaGetLastError(), "counting rounds");
+    finisher_.make_rounds(
+        rounds, kernel.rows, kernel.columns,
+        [&](const double* x) { apply(kernel, rounds.targets, x, rounds.q, stream); },
+        [&] { apply_transposed(kernel, rounds.targets, rounds.u, rounds.r, stream); }, stream);
   }
 
   [[nodiscard]] const char* library() const override { return cublas_ ? "cublas" : "own"; }

@@ -158,15 +158,9 @@ class Online final : public Operator {
     apply_transposed(targets, u, r, stream);
   }
   void rounds(const PlainRounds& rounds, cudaStream_t stream) override {
-    const double* x = rounds.x;
-    for (int index = 0; index < rounds.count; ++index) {
-      apply(rounds.targets, x, rounds.q, stream);
-      finisher_.rows(rounds, index, rows(), stream);
-      apply_transposed(rounds.targets, rounds.u, rounds.r, stream);
-      finisher_.columns(rounds, index, x, columns(), stream);
-      x = rounds.v;
-    }
-    set(rounds.made, rounds.count, stream);
+    finisher_.make_rounds(
+        rounds, rows(), columns(), [&](const double* x) { apply(rounds.targets, x, rounds.q, stream); },
+        [&] { apply_transposed(rounds.targets, rounds.u, rounds.r, stream); }, stream);
   }
 
  private:

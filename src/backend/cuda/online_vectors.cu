@@ -60,13 +60,6 @@ __global__ void norms_of(const double* points, std::size_t count, std::size_t di
   if (threadIdx.x % 32 == 0) norms[point] = sum;
 }
 
-__global__ void quotients(std::size_t rows, const double* a, const double* q, double* u) {
-  const std::size_t i = thread();
-  if (i < rows) u[blockIdx.y * rows + i] = a[i] / q[blockIdx.y * rows + i];
-}
-
-__global__ void set_one(int* place, int value) { *place = value; }
-
 dim3 grid(std::size_t points, std::size_t targets) { return {blocks(points), static_cast<unsigned>(targets)}; }
 
 }  // namespace
@@ -97,16 +90,6 @@ void join_partial(std::size_t rows, std::size_t targets, std::size_t kernel_targ
 void squared_norms(const double* points, std::size_t count, std::size_t dimension, double* norms, cudaStream_t stream) {
   norms_of<<<blocks(count * 32), kThreads, 0, stream>>>(points, count, dimension, norms);
   check(cudaGetLastError(), "computing lengths of points");
-}
-
-void divide(std::size_t rows, std::size_t targets, const double* a, const double* q, double* u, cudaStream_t stream) {
-  quotients<<<grid(rows, targets), kThreads, 0, stream>>>(rows, a, q, u);
-  check(cudaGetLastError(), "dividing by sums");
-}
-
-void set(int* place, int value, cudaStream_t stream) {
-  set_one<<<1, 1, 0, stream>>>(place, value);
-  check(cudaGetLastError(), "counting rounds");
 }
 
 }  // namespace fedsinkhorn::cuda::online

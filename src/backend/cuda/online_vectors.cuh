@@ -24,9 +24,4 @@ void join_partial(std::size_t rows, std::size_t targets, std::size_t kernel_targ
 /// |x_i|^2.
 void squared_norms(const double* points, std::size_t count, std::size_t dimension, double* norms, cudaStream_t stream);
 
-/// u_i^k = a_i / q_i^k.
-void divide(std::size_t rows, std::size_t targets, const double* a, const double* q, double* u, cudaStream_t stream);
-
-void set(int* place, int value, cudaStream_t stream);
-
 }  // namespace fedsinkhorn::cuda::online

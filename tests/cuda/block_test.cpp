@@ -5,21 +5,14 @@
 #include <string>
 
 #include "backend/cuda/cuda_block.hpp"
-#include "backend/cuda/device.hpp"
+#include "cuda/on_the_device.hpp"
 #include "kernel/cpu_block.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-class OnTheDevice : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const std::string reason = cuda::why_no_device();
-    if (!reason.empty()) GTEST_SKIP() << "skipped: " << reason;
-  }
-};
-using CudaBlock = OnTheDevice;
+using CudaBlock = testing::OnTheDevice;
 
 /// Relative to the largest, which is what sums of positive numbers are accurate to.
 void expect_close(const std::vector<double>& x, const std::vector<double>& y, double tolerance, const char* what) {

@@ -7,6 +7,7 @@
 
 #include "backend/cuda/device.hpp"
 #include "core/names.hpp"
+#include "cuda/on_the_device.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
@@ -16,13 +17,7 @@ namespace {
 
 using testing::OwnedProblem;
 
-class SolveOnDevice : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const std::string why_none = cuda::why_no_device();
-    if (!why_none.empty()) GTEST_SKIP() << "skipped: " << why_none;
-  }
-};
+using SolveOnDevice = testing::OnTheDevice;
 
 /// Marginal error to reach, and how far the plan may then be from that of the processors in float64, in L1.
 struct Accuracy {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "backend/cuda/device.hpp"
+#include "cuda/on_the_device.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "support/plans.hpp"
@@ -16,13 +16,7 @@ namespace {
 
 using testing::OwnedProblem;
 
-class CudaSolve : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const std::string reason = cuda::why_no_device();
-    if (!reason.empty()) GTEST_SKIP() << "skipped: " << reason;
-  }
-};
+using CudaSolve = testing::OnTheDevice;
 
 Options on(const std::string& backend, const std::string& method = "sinkhorn") {
   Options options;

@@ -30,7 +30,7 @@ namespace fedsinkhorn {
 /// The shape asked for, or one as square as it gets. Throws InputError if it does not have that many clients.
 [[nodiscard]] GridShape grid_shape(std::size_t clients, GridShape wanted);
 
-/// A client holds K[I,:] alone; the clients' summands of K' u are added up. u never leaves its owner.
+/// A client holds K[I,:] alone; the clients' summands of K' u are added up. Slices of u are not exchanged.
 [[nodiscard]] Layout row_reduce_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Topology> make_row_reduce(const TopologyContext& context);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../../tests/cuda/stored_matrix.cuh"
+#include "backend/cuda/transfer.hpp"
 
 namespace fedsinkhorn::cuda::testing {
 namespace {
@@ -61,13 +62,8 @@ void measure(Storage storage, std::size_t n) {
   const RandomKernel kernel(storage, n, n, 7);
   std::vector<double> mass(n);
   for (std::size_t i = 0; i < n; ++i) mass[i] = (0.5 + random_number(8, i)) / static_cast<double>(n);
-  const auto on_device = [&] {
-    DeviceBuffer<double> x(n);
-    check(cudaMemcpy(x.data(), mass.data(), n * sizeof(double), cudaMemcpyHostToDevice), "copying");
-    return x;
-  };
-  const DeviceBuffer<double> a = on_device(), b = on_device(), v = on_device(), u = on_device(), q = on_device(),
-                             r = on_device();
+  const DeviceBuffer<double> a = on_device(mass), b = on_device(mass), v = on_device(mass), u = on_device(mass),
+                             q = on_device(mass), r = on_device(mass);
   constexpr int count = 32;
   const DeviceBuffer<RoundStatus> status(count);
   const DeviceBuffer<int> made(1);

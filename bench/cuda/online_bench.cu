@@ -10,24 +10,13 @@
 #include "../../tests/cuda/online_reference.hpp"
 #include "backend/cuda/online.hpp"
 #include "backend/cuda/runtime.hpp"
+#include "backend/cuda/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
 
 constexpr double kExponentials = 4.2e12;
 constexpr double kTensorOperations = 790e12;
-
-DeviceBuffer<double> to_device(const std::vector<double>& values) {
-  DeviceBuffer<double> buffer(values.size());
-  check(cudaMemcpy(buffer.data(), values.data(), values.size() * sizeof(double), cudaMemcpyHostToDevice), "copying");
-  return buffer;
-}
-
-std::vector<double> to_host(const DeviceBuffer<double>& buffer) {
-  std::vector<double> values(buffer.size());
-  check(cudaMemcpy(values.data(), buffer.data(), values.size() * sizeof(double), cudaMemcpyDeviceToHost), "copying");
-  return values;
-}
 
 /// Median time of one call in ms.
 double median_ms(const Stream& stream, int repeats, const std::function<void()>& work) {
@@ -77,8 +66,8 @@ Instance make_instance(std::size_t n, std::size_t d, Metric metric) {
   const std::unique_ptr<Operator> online = make_online(it.points, OnlineAccuracy::float64);
   const Stream stream;
   const std::vector<double> zeros(n, 0.0), masses(n, mass);
-  DeviceBuffer<double> phi = to_device(zeros), psi = to_device(zeros), a = to_device(masses), u = to_device(masses),
-                       v = to_device(masses), q(n), r(n);
+  DeviceBuffer<double> phi = on_device(zeros), psi = on_device(zeros), a = on_device(masses), u = on_device(masses),
+                       v = on_device(masses), q(n), r(n);
   DeviceBuffer<RoundStatus> status(3);
   DeviceBuffer<int> made(1);
   PlainRounds rounds;
@@ -93,16 +82,16 @@ Instance make_instance(std::size_t n, std::size_t d, Metric metric) {
   online->absorb(phi.data(), psi.data(), it.epsilon, stream.get());
   online->rounds(rounds, stream.get());
   stream.wait();
-  it.phi = to_host(u);
-  it.psi = to_host(v);
+  it.phi = on_host(u);
+  it.psi = on_host(v);
   for (double& x : it.phi) x = it.epsilon * std::log(x / mass);
   for (double& x : it.psi) x = it.epsilon * std::log(x / mass);
-  phi = to_device(it.phi);
-  psi = to_device(it.psi);
+  phi = on_device(it.phi);
+  psi = on_device(it.psi);
   online->absorb(phi.data(), psi.data(), it.epsilon, stream.get());
   online->apply(1, a.data(), q.data(), stream.get());
   stream.wait();
-  it.q = to_host(q);
+  it.q = on_host(q);
   return it;
 }
 
@@ -114,13 +103,14 @@ void bench(const Instance& it, OnlineAccuracy accuracy, std::size_t targets) {
   const std::unique_ptr<Operator> online = make_online(it.points, accuracy);
   const Stream stream;
   const std::vector<double> masses(n * targets, mass);
-  const DeviceBuffer<double> phi = to_device(it.phi), psi = to_device(it.psi), a = to_device(masses),
-                             u = to_device(masses), v = to_device(masses), q(n * targets), r(n * targets);
+  const DeviceBuffer<double> phi = on_device(it.phi), psi = on_device(it.psi), a = on_device(masses),
+                             u = on_device(masses), v = on_device(masses), q(n * targets), r(n * targets);
   online->absorb(phi.data(), psi.data(), it.epsilon, stream.get());
-  check(cudaMemset(q.data(), 0xFF, q.size() * sizeof(double)), "poisoning");
+  stream.wait();
+  fill_bytes(q, 0xFF);
   online->apply(targets, v.data(), q.data(), stream.get());
   stream.wait();
-  const std::vector<double> found = to_host(q);
+  const std::vector<double> found = on_host(q);
   double worst = 0, squares = 0, largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double error = std::abs(it.epsilon * std::log(found[i] / it.q[i]));

@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
 #include "stored_matrix.cuh"
 
@@ -23,14 +25,10 @@ class OnDevice {
   explicit OnDevice(std::size_t size) : data_(size) { *this = Vector(size, std::nan("")); }
   explicit OnDevice(const Vector& x) : data_(x.size()) { *this = x; }
   OnDevice& operator=(const Vector& x) {
-    check(cudaMemcpy(data_.data(), x.data(), x.size() * sizeof(double), cudaMemcpyHostToDevice), "copying");
+    copy_to_device(std::span(x), data_.data());
     return *this;
   }
-  [[nodiscard]] Vector get() const {
-    Vector x(data_.size());
-    check(cudaMemcpy(x.data(), data_.data(), x.size() * sizeof(double), cudaMemcpyDeviceToHost), "copying");
-    return x;
-  }
+  [[nodiscard]] Vector get() const { return on_host(data_); }
   operator double*() const { return data_.data(); }
 
  private:
@@ -118,11 +116,8 @@ Outcome fast_rounds(DensePass& pass, const StoredKernel& kernel, const Instance&
   rounds.made = made.data();
   pass.rounds(kernel, rounds, nullptr);
   check(cudaDeviceSynchronize(), "rounds");
-  Outcome out{q.get(), u.get(), r.get(), v.get(), {}, 0};
-  check(cudaMemcpy(&out.made, made.data(), sizeof(int), cudaMemcpyDeviceToHost), "copying");
+  Outcome out{q.get(), u.get(), r.get(), v.get(), on_host(status), on_host(made)[0]};
   out.status.resize(static_cast<std::size_t>(out.made));
-  check(cudaMemcpy(out.status.data(), status.data(), out.status.size() * sizeof(RoundStatus), cudaMemcpyDeviceToHost),
-        "copying");
   return out;
 }
 

@@ -2,8 +2,10 @@
 #include <cuda_runtime.h>
 
 #include <cstdio>
+#include <vector>
 
 #include "backend/cuda/runtime.hpp"
+#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
 
 namespace fedsinkhorn {
@@ -17,10 +19,9 @@ bool runs_code(int device) {
   const cuda::DeviceBuffer<int> on_device(count);
   write_its_number<<<1, count>>>(on_device.data());
   cuda::check(cudaGetLastError(), "write_its_number");
-  int numbers[count];
-  cuda::check(cudaMemcpy(numbers, on_device.data(), sizeof numbers, cudaMemcpyDeviceToHost), "copying");
+  const std::vector<int> numbers = cuda::on_host(on_device);
   for (int k = 0; k < count; ++k) {
-    if (numbers[k] != k) return false;
+    if (numbers[static_cast<std::size_t>(k)] != k) return false;
   }
   return true;
 }

@@ -13,6 +13,7 @@
 
 #include "backend/cuda/many_targets.hpp"
 #include "backend/cuda/runtime.hpp"
+#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
 
 namespace {
@@ -130,20 +131,6 @@ Expected reference(const Case& c, const Instance& in) {
     }
   });
   return e;
-}
-
-template <class T>
-DeviceBuffer<T> on_device(const std::vector<T>& host) {
-  DeviceBuffer<T> buffer(host.size());
-  check(cudaMemcpy(buffer.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice), "copying");
-  return buffer;
-}
-
-template <class T>
-std::vector<T> on_host(const DeviceBuffer<T>& buffer) {
-  std::vector<T> host(buffer.size());
-  check(cudaMemcpy(host.data(), buffer.data(), host.size() * sizeof(T), cudaMemcpyDeviceToHost), "copying");
-  return host;
 }
 
 DeviceBuffer<double> poisoned(std::size_t size) {

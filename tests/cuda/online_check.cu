@@ -12,6 +12,7 @@
 #include <span>
 
 #include "backend/cuda/finish_rounds.hpp"
+#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
 #include "online_reference.hpp"
 
@@ -26,22 +27,9 @@ void report(const char* what, bool good) {
   failed = failed || !good;
 }
 
-DeviceBuffer<double> to_device(std::span<const double> values) {
-  DeviceBuffer<double> buffer(values.size());
-  check(cudaMemcpy(buffer.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "copying to the device");
-  return buffer;
-}
-
-std::vector<double> to_host(const DeviceBuffer<double>& buffer) {
-  std::vector<double> values(buffer.size());
-  check(cudaMemcpy(values.data(), buffer.data(), values.size() * sizeof(double), cudaMemcpyDeviceToHost),
-        "copying from the device");
-  return values;
-}
-
 DeviceBuffer<double> poisoned(std::size_t size) {
   DeviceBuffer<double> buffer(size);
-  check(cudaMemset(buffer.data(), 0xFF, size * sizeof(double)), "poisoning");
+  fill_bytes(buffer, 0xFF);
   return buffer;
 }
 
@@ -154,14 +142,14 @@ Sums sums_of(const Points& points, OnlineAccuracy accuracy, const std::vector<do
              const std::vector<double>& u) {
   const std::unique_ptr<Operator> online = make_online(points, accuracy);
   const Stream stream;
-  const DeviceBuffer<double> phi_there = to_device(phi), psi_there = to_device(psi), v_there = to_device(v),
-                             u_there = to_device(u);
+  const DeviceBuffer<double> phi_there = on_device(phi), psi_there = on_device(psi), v_there = on_device(v),
+                             u_there = on_device(u);
   const DeviceBuffer<double> q = poisoned(targets * phi.size()), r = poisoned(targets * psi.size());
   online->absorb(phi_there.data(), psi_there.data(), epsilon, stream.get());
   online->apply(targets, v_there.data(), q.data(), stream.get());
   online->apply_transposed(targets, u_there.data(), r.data(), stream.get());
   stream.wait();
-  return {to_host(q), to_host(r)};
+  return {on_host(q), on_host(r)};
 }
 
 /// Largest relative error of q and r; infinite if one is NaN, or wrong where it should be zero.
@@ -303,9 +291,9 @@ void check_finisher(std::size_t n, std::size_t m, std::size_t targets, Norm norm
   };
 
   DeviceBuffer<RoundStatus> status(2 * targets);
-  check(cudaMemset(status.data(), 0xFF, 2 * targets * sizeof(RoundStatus)), "poisoning");
-  const DeviceBuffer<double> a_there = to_device(a), b_there = to_device(b), x_there = to_device(x),
-                             u_there = to_device(u), q_there = to_device(q), r_there = to_device(r),
+  fill_bytes(status, 0xFF);
+  const DeviceBuffer<double> a_there = on_device(a), b_there = on_device(b), x_there = on_device(x),
+                             u_there = on_device(u), q_there = on_device(q), r_there = on_device(r),
                              v_there = poisoned(targets * m);
   PlainRounds rounds;
   rounds.targets = targets;
@@ -322,9 +310,8 @@ void check_finisher(std::size_t n, std::size_t m, std::size_t targets, Norm norm
   finisher.rows(rounds, 1, n, stream.get());
   finisher.columns(rounds, 1, x_there.data(), m, stream.get());
   stream.wait();
-  std::vector<RoundStatus> found(2 * targets);
-  check(cudaMemcpy(found.data(), status.data(), found.size() * sizeof(RoundStatus), cudaMemcpyDeviceToHost), "copying");
-  const std::vector<double> u_found = to_host(u_there), v_found = to_host(v_there);
+  const std::vector<RoundStatus> found = on_host(status);
+  const std::vector<double> u_found = on_host(u_there), v_found = on_host(v_there);
 
   bool good = true;
   for (std::size_t k = 0; k < targets; ++k) {
@@ -358,13 +345,13 @@ void check_finisher(std::size_t n, std::size_t m, std::size_t targets, Norm norm
 /// Whether what fused() left is u = a / q and r = K' u.
 bool fused_as_verbs(Operator& online, std::size_t targets, const std::vector<double>& a, const DeviceBuffer<double>& q,
                     const DeviceBuffer<double>& u, const DeviceBuffer<double>& r, const Stream& stream) {
-  const std::vector<double> q_found = to_host(q), u_found = to_host(u);
+  const std::vector<double> q_found = on_host(q), u_found = on_host(u);
   bool good = true;
   for (std::size_t i = 0; i < u_found.size(); ++i) good = good && u_found[i] == a[i % a.size()] / q_found[i];
   const DeviceBuffer<double> again = poisoned(r.size());
   online.apply_transposed(targets, u.data(), again.data(), stream.get());
   stream.wait();
-  return good && same_bits(to_host(r), to_host(again));
+  return good && same_bits(on_host(r), on_host(again));
 }
 
 /// rounds() against the verbs and the finisher, called one by one: the same bits.
@@ -372,8 +359,8 @@ void check_rounds(std::size_t targets, std::mt19937_64& draw) {
   const Instance it = make_instance(300, 401, 3, Metric::sqeuclidean, 0.05, false, false, draw);
   const std::size_t n = it.n(), m = it.m();
   const std::vector<double> a(n, 1 / static_cast<double>(n)), b(targets * m, 1 / static_cast<double>(m));
-  const DeviceBuffer<double> a_there = to_device(a), b_there = to_device(b), phi = to_device(it.phi),
-                             psi = to_device(it.psi);
+  const DeviceBuffer<double> a_there = on_device(a), b_there = on_device(b), phi = on_device(it.phi),
+                             psi = on_device(it.psi);
   const std::unique_ptr<Operator> online = make_online(it.points, OnlineAccuracy::float32);
   const Stream stream;
   online->absorb(phi.data(), psi.data(), it.epsilon, stream.get());
@@ -383,7 +370,7 @@ void check_rounds(std::size_t targets, std::mt19937_64& draw) {
   bool fused = false;
   for (int way = 0; way < 2; ++way) {
     const std::vector<double> ones(targets * n, 1.0);
-    const DeviceBuffer<double> u = to_device(ones), v = to_device(b), q = poisoned(targets * n),
+    const DeviceBuffer<double> u = on_device(ones), v = on_device(b), q = poisoned(targets * n),
                                r = poisoned(targets * m);
     const DeviceBuffer<RoundStatus> status(5 * targets);
     const DeviceBuffer<int> made(1);
@@ -413,10 +400,10 @@ void check_rounds(std::size_t targets, std::mt19937_64& draw) {
       online->fused(targets, rounds.a, rounds.v, rounds.q, u_fused.data(), rounds.r, stream.get());
     }
     stream.wait();
-    newest[way] = to_host(v);
-    if (way == 0) check(cudaMemcpy(&rounds_made, made.data(), sizeof(int), cudaMemcpyDeviceToHost), "copying");
+    newest[way] = on_host(v);
+    if (way == 0) rounds_made = on_host(made)[0];
     if (way == 1) fused = fused_as_verbs(*online, targets, a, q, u_fused, r, stream);
-    check(cudaMemcpy(&last[way], status.data() + 5 * targets - 1, sizeof(RoundStatus), cudaMemcpyDeviceToHost), "copy");
+    last[way] = on_host(status)[5 * targets - 1];
   }
   const bool good = same_bits(newest[0], newest[1]) && std::memcmp(&last[0], &last[1], sizeof(RoundStatus)) == 0 &&
                     last[0].error_b < 0.1 && last[0].error_a < 0.1 && rounds_made == 5 && fused;

@@ -67,10 +67,7 @@ class CudaBlock final : public Block {
         more_on_rows_(std::max(targets_, DeviceCosts::kPlanTargets) * rows()),
         a_(rows()),
         scratch_(costs_.scratch_size()),
-        staging_(std::max(targets_, DeviceCosts::kPlanTargets) * std::max(rows(), columns())) {
-    // What was copied and cleared on the way is seen by the stream, which waits for no other by itself.
-    check(cudaDeviceSynchronize(), "preparing a block");
-  }
+        staging_(std::max(targets_, DeviceCosts::kPlanTargets) * std::max(rows(), columns())) {}
   ~CudaBlock() override { cudaSetDevice(device_); }
 
   [[nodiscard]] std::size_t rows() const override { return costs_.rows(); }

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "backend/cuda/many_targets.hpp"
+#include "backend/cuda/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
@@ -12,12 +13,10 @@ class DenseOperator final : public Operator {
   DenseOperator(const DeviceCosts& costs, Storage storage, std::size_t targets)
       : costs_(costs),
         stride_(dense_stride(storage, costs.columns())),
-        values_(costs.rows() * stride_ * bytes_of(storage)),
+        values_(zeros_on_device<std::byte>(costs.rows() * stride_ * bytes_of(storage))),  // the padding stays 0
         kernel_{storage, values_.data(), costs.rows(), costs.columns(), stride_},
         one_(make_dense_pass(storage, costs.rows(), costs.columns())),
-        many_(targets > 1 ? make_many_targets(storage) : nullptr) {
-    if (values_.size() > 0) check(cudaMemset(values_.data(), 0, values_.size()), "clearing the kernel");
-  }
+        many_(targets > 1 ? make_many_targets(storage) : nullptr) {}
 
   [[nodiscard]] std::size_t rows() const override { return costs_.rows(); }
   [[nodiscard]] std::size_t columns() const override { return costs_.columns(); }

@@ -9,6 +9,7 @@
 #include "backend/cuda/dense_shape.hpp"
 #include "backend/cuda/finish_rounds.hpp"
 #include "backend/cuda/runtime.hpp"
+#include "backend/cuda/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace dense {
@@ -80,14 +81,11 @@ class Pass final : public DensePass {
         shape_(dense_layout(storage, columns)),
         pitch_(padded_columns(columns)) {
     if (shape_.parts > 0) fit_to_device();
-    v_ = DeviceBuffer<Compute>(pitch_);
-    check(cudaMemset(v_.data(), 0, pitch_ * sizeof(Compute)), "clearing scratch memory");
+    v_ = zeros_on_device<Compute>(pitch_);
     const auto parts = static_cast<std::size_t>(std::max(shape_.teams, chunks_of(rows_)));
     parts_of_r_ = DeviceBuffer<Compute>(parts * pitch_);
     round_parts_ = DeviceBuffer<RoundPart>(2 * static_cast<std::size_t>(shape_.teams + shape_.blocks()));
-    meeting_ = DeviceBuffer<Meeting>(1);
-    check(cudaMemset(meeting_.data(), 0, sizeof(Meeting)), "clearing counters");
-    check(cudaStreamSynchronize(nullptr), "clearing scratch memory");  // the streams to come do not wait for this one
+    meeting_ = zeros_on_device<Meeting>(1);
   }
 
   /// Columns of v and of the parts of r, padding included.

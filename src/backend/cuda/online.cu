@@ -9,6 +9,7 @@
 #include "backend/cuda/online_tensor.cuh"
 #include "backend/cuda/online_vectors.cuh"
 #include "backend/cuda/runtime.hpp"
+#include "backend/cuda/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
@@ -36,14 +37,11 @@ class Cloud {
  public:
   Cloud(const std::vector<double>& points, std::size_t dimension)
       : count_(points.size() / dimension),
-        points_(points.size()),
-        norms_(padded(count_)),
+        points_(on_device(points)),
+        norms_(zeros_on_device<double>(padded(count_))),
         shift_(padded(count_)),
         rounded_shift_(padded(count_)),
         rest_(padded(count_)) {
-    check(cudaMemcpy(points_.data(), points.data(), points.size() * sizeof(double), cudaMemcpyHostToDevice),
-          "copying points");
-    check(cudaMemset(norms_.data(), 0, norms_.size() * sizeof(double)), "clearing lengths");
     for (const double x : points) largest_ = std::max(largest_, std::abs(x));
   }
 

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/bfloat16_tile.cuh"
 #include "backend/cuda/double_tile.cuh"
+#include "backend/cuda/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
@@ -114,10 +115,7 @@ int multiprocessors() {
 OwnProduct::OwnProduct()
     : multiprocessors_(multiprocessors()),
       begun_(static_cast<std::size_t>(multiprocessors_) * kLargestTile),
-      ready_(static_cast<std::size_t>(multiprocessors_)) {
-  check(cudaMemset(ready_.data(), 0, ready_.size() * sizeof(int)), "clearing flags");
-  check(cudaDeviceSynchronize(), "clearing flags");  // streams that wait for no other are to find them clear
-}
+      ready_(zeros_on_device<int>(static_cast<std::size_t>(multiprocessors_))) {}
 
 void OwnProduct::multiply(const StoredKernel& kernel, bool transposed, std::size_t targets, const double* x, double* y,
                           cudaStream_t stream) {

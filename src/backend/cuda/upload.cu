@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cuda/transfer.hpp"
 #include "kernel/block_points.hpp"
 #include "kernel/cost_source.hpp"
 
@@ -9,16 +10,6 @@ namespace fedsinkhorn::cuda {
 namespace {
 
 constexpr std::size_t kBytesAtOnce = std::size_t{64} << 20;
-
-template <class T>
-DeviceBuffer<T> upload(const std::vector<T>& values) {
-  DeviceBuffer<T> buffer(values.size());
-  if (!values.empty()) {
-    check(cudaMemcpy(buffer.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
-          "copying to the device");
-  }
-  return buffer;
-}
 
 /// Some rows at a time through pinned memory, the next ones being read while the last ones travel.
 template <class T>
@@ -51,7 +42,8 @@ DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int thre
   const std::size_t m = block.columns.size();
   if (std::holds_alternative<PointClouds>(block.input->cost)) {
     const BlockPoints points = block_points(block);
-    return {n, m, DevicePoints{upload(points.x), upload(points.y), static_cast<int>(points.dimension), points.metric}};
+    return {n, m,
+            DevicePoints{on_device(points.x), on_device(points.y), static_cast<int>(points.dimension), points.metric}};
   }
   const std::unique_ptr<CostSource> cost = make_cost_source(block, simd);
   if (is_float32(std::get<CostMatrix>(block.input->cost))) {

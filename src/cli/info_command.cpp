@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
 #include "backend/cpu/simd.hpp"
 #include "backend/cuda/device.hpp"
@@ -25,9 +26,10 @@ void print_info() {
   const auto line = [](const char* name, const std::string& value) { fmt::print("{:<12} {}\n", name, value); };
   line("version", build_info::kVersion);
   line("compiler", fmt::format("{}, {}", build_info::kCompiler, build_info::kBuildType));
-  std::string variants;
-  for (const std::string& variant : cpu::simd_variants()) variants += (variants.empty() ? "" : ", ") + variant;
-  line("simd", variants + " (best first)");
+  const std::vector<std::string> variants = cpu::simd_variants();
+  const std::string used = cpu::simd("auto").name;
+  line("simd", fmt::format("{} (best first){}", fmt::join(variants, ", "),
+                           used == variants.front() ? "" : fmt::format("; {}={}", cpu::kForcedSimd, used)));
 #ifdef _OPENMP
   line("threads", fmt::format("{} of {} cores, OpenMP", processors_allowed(), processors_online()));
 #else

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/parallel.hpp"
@@ -14,8 +13,6 @@
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// No step of log v is longer than this, whatever the precision.
 constexpr double kLongestReach = 64;
@@ -81,6 +78,7 @@ void AbsorbedSinkhorn::run_together() {
 
 void AbsorbedSinkhorn::make_room(std::size_t targets) {
   confirm_from_.assign(targets, 0);
+  unchecked_.assign(targets, true);
   for (auto* values : {&u_, &u_next_, &q_}) values->resize(targets * n_);
   for (auto* values : {&v_, &v_next_, &r_, &x_}) values->resize(targets * m_);
   mixtures_.assign(targets, {});
@@ -139,7 +137,7 @@ void AbsorbedSinkhorn::round() {
   if (!is_accelerated()) x_ = v_;
   half_steps();
 
-  const bool check = ran_ahead || check_is_due_ || monitor_.is_check(checked_, iteration_);
+  const bool check = ran_ahead || monitor_.is_check(checked_, iteration_);
   checked_ = iteration_;
   std::vector<Note> notes(active());
   // A few operations on each scaling: threads pay off for very many only.
@@ -168,12 +166,11 @@ void AbsorbedSinkhorn::round() {
   set_unusable_apart(notes);
   decide(notes);
   bool stretched = false;
-  bool all_count = true;
   for (std::size_t k = 0; k < active(); ++k) {
-    all_count &= mixtures_[k].keep_newest;
-    stretched |= mixtures_[k].keep_newest && notes[k].has(Note::kStretched);
+    if (!mixtures_[k].keep_newest) continue;
+    stretched |= notes[k].has(Note::kStretched);
+    unchecked_[k] = !check;
   }
-  check_is_due_ = check && !all_count;  // rounds that do not count say nothing about those that do
   topology_.settle();
   if (check && active() > 0) record_and_finish(notes);
   if (active() == 0) return;
@@ -365,12 +362,16 @@ Pace AbsorbedSinkhorn::pace() const {
 }
 
 // errors_b: of (u, old v), rows exact. In the L1 norm the update of v cannot make the row error larger than that; in
-// other norms, and at the level of rounding, it can, so the claim is checked before it is made.
+// other norms, and at the level of rounding, it can, so the claim is checked before it is made. A round that does not
+// count says nothing about the plan that stands; if no check has seen that one yet, it is measured.
 void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
   std::vector<std::size_t> candidates;
   for (std::size_t k = 0; k < active(); ++k) {
     const bool counts = mixtures_[k].keep_newest;
-    if (counts && monitor_.small_enough(errors_b[k]) && iteration_ >= confirm_from_[k]) candidates.push_back(k);
+    const bool may_be_done =
+        counts ? monitor_.small_enough(errors_b[k]) : unchecked_[k] && monitor_.options().tolerance > 0;
+    if (may_be_done && iteration_ >= confirm_from_[k]) candidates.push_back(k);
+    unchecked_[k] = false;
   }
   if (candidates.empty()) return;
   std::vector<MarginalErrors> errors;
@@ -380,7 +381,7 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
     if (monitor_.small_enough(worse(errors[c].a, errors[c].b))) {
       finished_.push_back(outcome(k, Status::converged, errors[c]));
       remove(k);
-    } else {
+    } else if (mixtures_[k].keep_newest) {
       // Ask again later, ever more rarely: each measurement costs an iteration.
       confirm_from_[k] = iteration_ + std::max<std::int64_t>(1, iteration_ / 16);
     }
@@ -478,6 +479,7 @@ void AbsorbedSinkhorn::remove(std::size_t slot) {
   }
   ids_.erase(ids_.begin() + at);
   confirm_from_.erase(confirm_from_.begin() + at);
+  unchecked_.erase(unchecked_.begin() + at);
 }
 
 }  // namespace fedsinkhorn

@@ -139,6 +139,7 @@ class AbsorbedSinkhorn {
   std::vector<double> phi_, psi_;  // absorbed, on the grid
   std::vector<std::size_t> ids_;   // target solved in each slot
   std::vector<std::int64_t> confirm_from_;
+  std::vector<bool> unchecked_;          // whether the plan that stands in a slot has come about since the last check
   std::vector<double> u_, v_;            // slots x n, slots x m
   std::vector<double> x_;                // slots x m: where the next round starts
   std::vector<double> u_next_, v_next_;  // written by a round; they become u_, v_ if it counts
@@ -153,9 +154,8 @@ class AbsorbedSinkhorn {
   SeenRound seen_ahead_;     // the last one of those being made ahead
   double start_spread_ = 0;  // of a g that was given: greatest less least
 
-  bool check_is_due_ = false;  // the last one was of a round that did not count
-  bool stop_ = false;          // asked for at some client
-  bool runaway_ = false;       // see rebuild()
+  bool stop_ = false;     // asked for at some client
+  bool runaway_ = false;  // see rebuild()
 
   Claims claims_;
   MarginalErrors last_errors_;  // as recorded last

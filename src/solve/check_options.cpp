@@ -139,6 +139,7 @@ void check_options(const Options& options, std::size_t clients) {
                      "give 1 to 4096, or 0 for all cores");
   }
   (void)cpu::simd(options.simd);
+  (void)cpu::simd("auto");  // for what is computed from the result
   check_method(options);
   check_backend(options);
   check_clients(options, clients);

@@ -9,6 +9,7 @@
 
 #include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/environment.hpp"
 
 namespace fedsinkhorn::cpu {
 namespace {
@@ -30,6 +31,33 @@ TEST(SimdChoice, AnUnknownNameListsTheKnownOnes) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("baseline"), std::string::npos);
+  }
+}
+
+// A run of the tests under a forced variant would otherwise pass without having tested it.
+TEST(SimdChoice, AutoIsTheBestUnlessTheEnvironmentSaysOtherwise) {
+  const std::string forced = testing::variable(kForcedSimd);
+  EXPECT_EQ(simd("auto").name, forced.empty() ? simd_variants().front() : forced);
+  {
+    const testing::ScopedVariable unset(kForcedSimd, "");
+    EXPECT_EQ(simd("auto").name, simd_variants().front());
+  }
+  for (const std::string& variant : simd_variants()) {
+    const testing::ScopedVariable set(kForcedSimd, variant);
+    EXPECT_EQ(simd("auto").name, variant);
+    EXPECT_STREQ(simd("baseline").name, "baseline");  // an explicit choice is not overruled
+  }
+}
+
+TEST(SimdChoice, AVariableThatCannotBeIsRefusedByName) {
+  const testing::ScopedVariable set(kForcedSimd, "mmx");
+  try {
+    (void)simd("auto");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()).find("FEDSINKHORN_SIMD: this machine cannot run the variant 'mmx'; one of "),
+              0U)
+        << error.what();
   }
 }
 

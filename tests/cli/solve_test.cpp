@@ -472,43 +472,6 @@ INSTANTIATE_TEST_SUITE_P(Solve, InterruptionTest,
 // ---------------------------------------------------------------------------------------------------------------------
 // The same answer whatever computes it
 
-Names simd_variants() {
-  const RunResult result = run_binary({"info"});
-  std::istringstream lines(result.out);
-  std::string line;
-  while (std::getline(lines, line)) {
-    if (!line.starts_with("simd")) continue;
-    Names variants;
-    std::string words = line.substr(4, line.find('(') - 4);
-    std::replace(words.begin(), words.end(), ',', ' ');
-    std::istringstream stream(words);
-    for (std::string word; stream >> word;) variants.push_back(word);
-    return variants;
-  }
-  return {};
-}
-
-TEST_F(SolveTest, SimdVariantsAreForcedAndAgree) {
-  const Names variants = simd_variants();
-  ASSERT_FALSE(variants.empty());
-  EXPECT_EQ(variants.back(), "baseline");
-  for (const char* input : {"--cost C.npy", "--points X.npy Y.npy --kernel online"}) {
-    for (const std::string& variant : variants) {
-      SCOPED_TRACE(variant);
-      expect_status(std::string("solve ") + input +
-                        " --a a.npy --b b.npy --epsilon 0.05 --tolerance 0 --max-iterations 50 --quiet --simd " +
-                        variant + " --output " + variant,
-                    3);
-      EXPECT_EQ(summary(variant)["simd"], variant);
-      for (const std::string name : {"/f.npy", "/g.npy"}) {
-        EXPECT_LT(largest_difference(array(variant + name).values, array(variants.front() + name).values), 1e-12);
-      }
-    }
-    expect_status(std::string("solve ") + input + " --epsilon 1 --quiet --output auto", 0);
-    EXPECT_EQ(summary("auto")["simd"], variants.front());
-  }
-}
-
 class ThreadsTest : public CliTest, public ::testing::WithParamInterface<std::tuple<const char*, const char*>> {};
 
 TEST_P(ThreadsTest, EveryNumberOfThreadsGivesTheSameBytes) {

@@ -126,6 +126,28 @@ TEST_P(Acceleration, SaysWhenTheLimitIsReachedOnTheWay) {
   }
 }
 
+// A tolerance that anything meets: the first check ends the run, whether its round counts or not.
+TEST_P(Acceleration, ARejectedRoundDoesNotPutOffTheCheck) {
+  const OwnedProblem owned = GetParam().make(40, 1e-3, 4);
+  const Problem problem = owned.view();
+  for (const Precision precision : {Precision::float64, Precision::float32}) {
+    Options options = with_method("anderson", 5);
+    options.precision = precision;
+    std::int64_t rejected = 0;
+    int checks_of_rejected_rounds = 0;
+    for (options.check_every = 1; options.check_every <= 120; ++options.check_every) {
+      SCOPED_TRACE(options.check_every);
+      const Result result = solve(problem, options);
+      ASSERT_EQ(result.status, Status::converged);
+      EXPECT_EQ(result.iterations, options.check_every);
+      EXPECT_EQ(result.trace.size(), 1U);
+      checks_of_rejected_rounds += static_cast<int>(result.rejected > rejected);
+      rejected = result.rejected;
+    }
+    EXPECT_GT(checks_of_rejected_rounds, 0);
+  }
+}
+
 TEST(Auto, ShowsItsWayInTheTrace) {
   const OwnedProblem owned = cluster_problem(80, 1e-3, 4);
   const Result result = solve(owned.view(), with_method("auto"));

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 
 #include "backend/cpu/simd.hpp"
@@ -491,6 +492,10 @@ std::vector<std::string> simd_variants() {
 }
 
 const Simd& simd(std::string_view name) {
+  // What stands in the way of `auto` is the variable, not the option.
+  const char* const forced = std::getenv(kForcedSimd);  // NOLINT(concurrency-mt-unsafe): nothing here writes it
+  const bool is_forced = name == "auto" && forced != nullptr && *forced != '\0';
+  if (is_forced) name = forced;
   const auto tables = runnable_tables();
   if (name == "auto") return *tables.front();
   std::string alternatives = "auto";
@@ -498,8 +503,8 @@ const Simd& simd(std::string_view name) {
     if (name == table->name) return *table;
     alternatives += std::string(", ") + table->name;
   }
-  throw InputError("--simd", "this machine cannot run the variant '" + std::string(name) + "'",
-                   "one of " + alternatives);
+  throw InputError(is_forced ? kForcedSimd : "--simd",
+                   "this machine cannot run the variant '" + std::string(name) + "'", "one of " + alternatives);
 }
 
 }  // namespace fedsinkhorn::cpu

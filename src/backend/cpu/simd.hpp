@@ -113,7 +113,11 @@ struct Simd {
 /// Names of the variants this machine can run, best first.
 std::vector<std::string> simd_variants();
 
-/// The table of that name; "auto" is the best this machine can run. Throws InputError for any other name.
+/// The variable of the environment that says what "auto" means: the name of a variant. Tests run every variant by it.
+inline constexpr const char* kForcedSimd = "FEDSINKHORN_SIMD";
+
+/// The table of that name. "auto" is the one the environment forces, else the best this machine can run. Throws
+/// InputError for a name that is unknown or that this machine cannot run.
 const Simd& simd(std::string_view name);
 
 }  // namespace fedsinkhorn::cpu

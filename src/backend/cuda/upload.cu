@@ -51,7 +51,9 @@ DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int thre
   const std::size_t m = block.columns.size();
   if (std::holds_alternative<PointClouds>(block.input->cost)) {
     const BlockPoints points = block_points(block);
-    return {n, m, DevicePoints{upload(points.x), upload(points.y), static_cast<int>(points.dimension), points.metric}};
+    return {n, m,
+            DevicePoints{upload(points.x), upload(points.y), static_cast<int>(points.dimension), points.metric,
+                         points.unit}};
   }
   const std::unique_ptr<CostSource> cost = make_cost_source(block, simd);
   if (is_float32(std::get<CostMatrix>(block.input->cost))) {

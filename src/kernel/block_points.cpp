@@ -1,14 +1,18 @@
 #include "kernel/block_points.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
+
+#include "core/exact_sum.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-/// Up to this many coordinates distances are summed from differences, which loses no digits to cancellation. Beyond,
-/// |x|^2 + |y|^2 - 2 x.y on centred points halves the work; where the two are close, and that loses digits, the
-/// distance is summed from differences all the same.
-constexpr std::size_t kDirectDimensions = 16;
+/// Coordinates up to 2^400, the largest of them at least 2^-400, are squared as they are: distances of 1e-33 of the
+/// largest coordinate still have squares, and shorter ones are nothing beside any epsilon that is not refused.
+constexpr int kOrdinaryExponent = 400;
 
 /// The chosen points as doubles, row-major. The first one held is number first_held.
 std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_t>& chosen, std::size_t first_held) {
@@ -25,12 +29,12 @@ std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_
 }
 
 /// The mean of all points y, whichever of them a block has: costs must not depend on who computes them.
-std::vector<double> mean_of(const AnyMatrix& points) {
+std::vector<double> mean_of(const AnyMatrix& points, double unit) {
   return std::visit(
-      [](const auto& view) {
+      [unit](const auto& view) {
         std::vector<double> mean(view.columns);
         for (std::size_t i = 0; i < view.rows; ++i) {
-          for (std::size_t k = 0; k < view.columns; ++k) mean[k] += static_cast<double>(view(i, k));
+          for (std::size_t k = 0; k < view.columns; ++k) mean[k] += static_cast<double>(view(i, k)) / unit;
         }
         for (double& x : mean) x /= static_cast<double>(view.rows);
         return mean;
@@ -42,9 +46,60 @@ void subtract(std::vector<double>& points, const std::vector<double>& origin) {
   for (std::size_t i = 0; i < points.size(); ++i) points[i] -= origin[i % origin.size()];
 }
 
-void scale_to_unit_length(std::vector<double>& points, std::size_t dimension) {
-  const std::vector<double> norms = squared_norms(points, dimension);
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] /= std::sqrt(norms[i / dimension]);
+double largest_of(std::span<const double> coordinates) {
+  double largest = 0;
+  for (const double x : coordinates) largest = std::max(largest, std::abs(x));
+  return largest;
+}
+
+/// The power of two just above; 1 for nothing.
+double power_above(double largest) {
+  int exponent = 0;
+  (void)std::frexp(largest, &exponent);
+  return std::ldexp(1.0, std::min(exponent, std::numeric_limits<double>::max_exponent - 1));
+}
+
+/// A power of two changes no digit of the costs, so that each block may choose its own.
+double unit_for(const BlockPoints& points) {
+  const double unit = power_above(std::max(largest_of(points.x), largest_of(points.y)));
+  return std::abs(std::ilogb(unit)) <= kOrdinaryExponent ? 1 : unit;
+}
+
+void divide(std::vector<double>& points, double unit) {
+  for (double& x : points) x /= unit;
+}
+
+/// 1 / |point| as value + rest, to about 32 digits.
+ExactSum inverse_length(std::span<const double> point) {
+  ExactSum square;
+  for (const double x : point) {
+    square.add(x * x);
+    square.rest += std::fma(x, x, -(x * x));
+  }
+  // A step of Newton's from the float64 result; what 1 / |point|^2 misses is formed without cancellation.
+  const double start = 1 / std::sqrt(square.total());
+  const double start_square = start * start;
+  const double missing = std::fma(-square.value, start_square, 1.0) -
+                         square.value * std::fma(start, start, -start_square) - square.rest * start_square;
+  return {start, start * missing / 2};
+}
+
+/// Returns what rounding left out.
+std::vector<double> scale_to_unit_length(std::vector<double>& points, std::size_t dimension) {
+  std::vector<double> rest(points.size());
+  for (std::size_t first = 0; first < points.size(); first += dimension) {
+    const std::span<double> point(points.data() + first, dimension);
+    const double unit = power_above(largest_of(point));
+    for (double& x : point) x /= unit;
+    const ExactSum inverse = inverse_length(point);
+    for (std::size_t k = 0; k < dimension; ++k) {
+      const double product = point[k] * inverse.value;
+      const double left_out = std::fma(point[k], inverse.value, -product) + point[k] * inverse.rest;
+      point[k] = product + left_out;
+      rest[first + k] = left_out - (point[k] - product);
+    }
+  }
+  return rest;
 }
 
 }  // namespace
@@ -63,10 +118,17 @@ BlockPoints block_points(const CostBlock& block, Centring centring) {
   points.x = gather(clouds.x, block.rows, block.first_held);
   points.y = gather(clouds.y, block.columns, 0);
   if (clouds.metric == Metric::cosine) {
-    scale_to_unit_length(points.x, points.dimension);
-    scale_to_unit_length(points.y, points.dimension);
-  } else if (centring == Centring::always || points.dimension > kDirectDimensions) {
-    const std::vector<double> origin = mean_of(clouds.y);
+    points.x_rest = scale_to_unit_length(points.x, points.dimension);
+    points.y_rest = scale_to_unit_length(points.y, points.dimension);
+    return points;
+  }
+  if (clouds.metric == Metric::euclidean) {
+    points.unit = unit_for(points);
+    divide(points.x, points.unit);
+    divide(points.y, points.unit);
+  }
+  if (centring == Centring::always || points.dimension > kDirectDimensions) {
+    const std::vector<double> origin = mean_of(clouds.y, points.unit);
     subtract(points.x, origin);
     subtract(points.y, origin);
     points.are_centred = true;

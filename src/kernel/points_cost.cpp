@@ -51,29 +51,41 @@ class PointsCost : public CostSource {
   Buffer<double> y_;
 };
 
+/// From squares of distances in units to distances.
+void take_roots(const cpu::PairwiseOps& ops, std::size_t count, double unit, double* out) {
+  ops.square_root(count, out);
+  if (unit == 1) return;
+  for (std::size_t j = 0; j < count; ++j) out[j] *= unit;
+}
+
 /// sum_k (x_k - y_k)^2, and its root.
 template <bool Root>
 class DirectDistance final : public PointsCost {
  public:
-  using PointsCost::PointsCost;
+  DirectDistance(BlockPoints points, const cpu::Simd& simd)
+      : PointsCost(std::move(points.x), points.y, points.dimension, simd), unit_(points.unit) {}
   void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
             std::size_t stride) const override {
     const std::size_t count = panels(column_count);
     ops_.squared_distance(x(row), row_count, dimension_, panel(column), count, out, stride);
     if constexpr (Root) {
-      for (std::size_t k = 0; k < row_count; ++k) ops_.square_root(count * cpu::kPanel, out + k * stride);
+      for (std::size_t k = 0; k < row_count; ++k) take_roots(ops_, count * cpu::kPanel, unit_, out + k * stride);
     }
   }
+
+ private:
+  double unit_;
 };
 
 /// |x|^2 + |y|^2 - 2 x.y, and its root.
 template <bool Root>
 class ProductDistance final : public PointsCost {
  public:
-  ProductDistance(std::vector<double> x, const std::vector<double>& y, std::size_t dimension, const cpu::Simd& simd)
-      : PointsCost(x, y, dimension, simd),
-        x_norms_(squared_norms(x, dimension)),
-        y_norms_(squared_norms(y, dimension)) {
+  ProductDistance(const BlockPoints& points, const cpu::Simd& simd)
+      : PointsCost(points.x, points.y, points.dimension, simd),
+        unit_(points.unit),
+        x_norms_(squared_norms(points.x, points.dimension)),
+        y_norms_(squared_norms(points.y, points.dimension)) {
     y_norms_.resize(panels(y_norms_.size()) * cpu::kPanel);
   }
   void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
@@ -85,7 +97,7 @@ class ProductDistance final : public PointsCost {
       if (ops_.distance_from_product(x_norms_[row + k], y_norms_.data() + column, count * cpu::kPanel, costs)) {
         recompute_close_pairs(row + k, column, count * cpu::kPanel, costs);
       }
-      if constexpr (Root) ops_.square_root(count * cpu::kPanel, costs);
+      if constexpr (Root) take_roots(ops_, count * cpu::kPanel, unit_, costs);
     }
   }
 
@@ -104,28 +116,70 @@ class ProductDistance final : public PointsCost {
     }
   }
 
+  double unit_;
   std::vector<double> x_norms_;
   std::vector<double> y_norms_;
 };
 
-/// 1 - x.y for points of unit length.
+/// 1 - x.y = |x - y|^2 / 2 for points of unit length. Rounding x and y leaves an error of about 1e-16 |x - y| in it,
+/// too much where they are nearly parallel: there their rests join in, and 1e-11 of the cost is the most that is lost.
 class Cosine final : public PointsCost {
  public:
-  using PointsCost::PointsCost;
+  Cosine(BlockPoints points, const cpu::Simd& simd)
+      : PointsCost(std::move(points.x), points.y, points.dimension, simd),
+        formula_(points.dimension <= kDirectDimensions ? Formula{ops_.squared_distance, 0, 0.5, kCloseByDifferences}
+                                                       : Formula{ops_.inner_product, 1, -1, kCloseByProducts}),
+        x_rest_(std::move(points.x_rest)),
+        y_rest_(pack(points.y_rest, points.dimension)) {}
   void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
             std::size_t stride) const override {
     const std::size_t count = panels(column_count);
-    ops_.inner_product(x(row), row_count, dimension_, panel(column), count, out, stride);
-    for (std::size_t k = 0; k < row_count; ++k) ops_.one_minus(count * cpu::kPanel, out + k * stride);
+    formula_.sum(x(row), row_count, dimension_, panel(column), count, out, stride);
+    for (std::size_t k = 0; k < row_count; ++k) {
+      double* costs = out + k * stride;
+      if (ops_.cosine_cost(formula_.offset, formula_.factor, formula_.close, count * cpu::kPanel, costs)) {
+        recompute_close_pairs(row + k, column, count * cpu::kPanel, costs);
+      }
+    }
   }
+
+ private:
+  static constexpr double kCloseByDifferences = 0x1p-30;
+  static constexpr double kCloseByProducts = 0x1p-14;
+  /// offset + factor sum is the cost; below `close` it has lost digits.
+  struct Formula {
+    decltype(cpu::PairwiseOps::inner_product) sum;
+    double offset;
+    double factor;
+    double close;
+  };
+
+  void recompute_close_pairs(std::size_t row, std::size_t column, std::size_t count, double* costs) const {
+    const double* from = x(row);
+    const double* from_rest = x_rest_.data() + row * dimension_;
+    for (std::size_t j = 0; j < count; ++j) {
+      if (!(costs[j] < formula_.close)) continue;
+      const std::size_t at = (column + j / cpu::kPanel * cpu::kPanel) * dimension_ + j % cpu::kPanel;
+      const double* to = panel(0) + at;
+      const double* to_rest = y_rest_.data() + at;
+      double sum = 0;
+      for (std::size_t c = 0; c < dimension_; ++c) {
+        const double difference = (from[c] - to[c * cpu::kPanel]) + (from_rest[c] - to_rest[c * cpu::kPanel]);
+        sum += difference * difference;
+      }
+      costs[j] = sum / 2;
+    }
+  }
+
+  Formula formula_;
+  std::vector<double> x_rest_;
+  Buffer<double> y_rest_;
 };
 
 template <bool Root>
 std::unique_ptr<CostSource> make_distance(BlockPoints points, const cpu::Simd& simd) {
-  if (points.are_centred) {
-    return std::make_unique<ProductDistance<Root>>(std::move(points.x), points.y, points.dimension, simd);
-  }
-  return std::make_unique<DirectDistance<Root>>(std::move(points.x), points.y, points.dimension, simd);
+  if (points.are_centred) return std::make_unique<ProductDistance<Root>>(points, simd);
+  return std::make_unique<DirectDistance<Root>>(std::move(points), simd);
 }
 
 }  // namespace
@@ -137,7 +191,7 @@ std::unique_ptr<CostSource> make_points_cost(const CostBlock& block, const cpu::
     case Metric::euclidean: return make_distance<true>(std::move(points), simd);
     case Metric::cosine: break;
   }
-  return std::make_unique<Cosine>(std::move(points.x), points.y, points.dimension, simd);
+  return std::make_unique<Cosine>(std::move(points), simd);
 }
 
 }  // namespace fedsinkhorn

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "core/parallel.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -164,48 +166,91 @@ Scan checked_scan(const MatrixView<T>& cost, const CheckedProblem& checked, bool
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Returns the largest squared length.
-template <class T>
-double check_coordinates(const MatrixView<T>& points, Range rows, const std::string& name, Metric metric) {
-  double longest = 0;
-  for (std::size_t i = rows.first; i < rows.last; ++i) {
-    double norm = 0;
-    for (std::size_t k = 0; k < points.columns; ++k) {
-      const auto x = static_cast<double>(points(i, k));
-      if (!std::isfinite(x)) {
-        throw InputError(name, fmt::format("coordinate {} of point {} is {}", k, i, x), "coordinates must be finite");
-      }
-      norm += x * x;
-    }
-    if (std::isinf(norm)) throw InputError(name, fmt::format("point {} is too far out for float64", i));
-    if (metric == Metric::cosine && !(norm > 0)) {
-      throw InputError(name, fmt::format("point {} has no length", i), "the cosine metric needs a direction");
-    }
-    longest = std::max(longest, norm);
-  }
-  return longest;
+/// sqrt(sum of squares) of coordinates of any size: no square overflows, and none that counts vanishes.
+double length_of(std::span<const double> coordinates) {
+  double largest = 0;
+  for (const double x : coordinates) largest = std::max(largest, std::abs(x));
+  if (largest == 0 || std::isinf(largest)) return largest;
+  double squares = 0;
+  for (const double x : coordinates) squares += (x / largest) * (x / largest);
+  return largest * std::sqrt(squares);
 }
 
-double largest_possible_cost(Metric metric, double longest_x, double longest_y) {
-  const double distance = std::sqrt(longest_x) + std::sqrt(longest_y);
+/// Cosines look at directions: there a point is scaled to unit length.
+template <class T>
+std::vector<double> place_of(const MatrixView<T>& points, std::size_t i, Metric metric) {
+  std::vector<double> place(points.row(i), points.row(i) + points.columns);
+  if (metric != Metric::cosine) return place;
+  const double length = length_of(place);
+  for (double& x : place) x /= length;
+  return place;
+}
+
+/// The largest distances of some points: from the origin, and from a place that everybody knows.
+struct Reach {
+  double from_origin = 0;
+  double from_place = 0;
+};
+
+template <class T>
+Reach check_coordinates(const MatrixView<T>& points, Range rows, const std::string& name, Metric metric,
+                        std::span<const double> place) {
+  Reach reach;
+  for (std::size_t i = rows.first; i < rows.last; ++i) {
+    std::vector<double> point(points.row(i), points.row(i) + points.columns);
+    for (std::size_t k = 0; k < point.size(); ++k) {
+      if (!std::isfinite(point[k])) {
+        throw InputError(name, fmt::format("coordinate {} of point {} is {}", k, i, point[k]),
+                         "coordinates must be finite");
+      }
+    }
+    const double length = length_of(point);
+    if (metric == Metric::cosine && !(length > 0)) {
+      throw InputError(name, fmt::format("point {} has no length", i), "the cosine metric needs a direction");
+    }
+    if ((metric == Metric::euclidean && std::isinf(length)) ||
+        (metric == Metric::sqeuclidean && std::isinf(length * length))) {
+      throw InputError(name, fmt::format("point {} is too far out for float64", i));
+    }
+    reach.from_origin = std::max(reach.from_origin, metric == Metric::cosine ? 1 : length);
+    point = place_of(points, i, metric);
+    for (std::size_t k = 0; k < place.size(); ++k) point[k] -= place[k];
+    reach.from_place = std::max(reach.from_place, length_of(point));
+  }
+  return reach;
+}
+
+double cost_at(Metric metric, double distance) {
   switch (metric) {
     case Metric::sqeuclidean: return distance * distance;
     case Metric::euclidean: return distance;
     case Metric::cosine: break;
   }
-  return 2;
+  return distance * distance / 2;  // of points of unit length
 }
 
-/// The squared lengths of the longest points of x and y that this client holds.
-std::array<double, 2> check_points(const CheckedProblem& checked) {
+/// Distances from any one place bound those between x and y. From the origin they do it well, unless it is far from all
+/// points (or the points nearly parallel): then the bound would refuse an epsilon that is not small beside any cost.
+double largest_possible_cost(Metric metric, const Reach& x, const Reach& y) {
+  constexpr double far = 8;
+  const double by_origin = x.from_origin + y.from_origin;
+  const double by_place = x.from_place + y.from_place;
+  return cost_at(metric, far * by_place < by_origin ? by_place : by_origin);
+}
+
+/// How far the points x and y that this client holds reach. The place everybody knows is the first point y.
+std::array<Reach, 2> check_points(const CheckedProblem& checked) {
   const Held held = held_by(checked);
   if (held.rows.empty()) return {};
   const auto& points = std::get<PointClouds>(checked.input.cost);
-  const auto longest = [&](const AnyMatrix& cloud, Range rows, const std::string& name) {
-    return std::visit([&](const auto& view) { return check_coordinates(view, rows, name, points.metric); }, cloud);
+  const std::vector<double> place =
+      std::visit([&](const auto& view) { return place_of(view, 0, points.metric); }, points.y);
+  const auto reach = [&](const AnyMatrix& cloud, Range rows, const std::string& name) {
+    return std::visit([&](const auto& view) { return check_coordinates(view, rows, name, points.metric, place); },
+                      cloud);
   };
   const Range rows = {held.rows.first - checked.first_held_row, held.rows.last - checked.first_held_row};
-  return {longest(points.x, rows, checked.input.names.x), longest(points.y, held.columns, checked.input.names.y)};
+  return {reach(points.x, rows, checked.input.names.x), reach(points.y, held.columns, checked.input.names.y)};
 }
 
 double greatest(const std::vector<double>& all, std::size_t stride, std::size_t at) {
@@ -219,7 +264,11 @@ double greatest(const std::vector<double>& all, std::size_t stride, std::size_t 
 void check_own_points(const Problem& problem) {
   const auto& points = std::get<PointClouds>(problem.cost);
   const auto check = [&](const AnyMatrix& cloud, const std::string& name) {
-    std::visit([&](const auto& view) { (void)check_coordinates(view, {0, view.rows}, name, points.metric); }, cloud);
+    std::visit(
+        [&](const auto& view) {
+          (void)check_coordinates(view, {0, view.rows}, name, points.metric, {});
+        },
+        cloud);
   };
   check(points.x, problem.names.x);
   check(points.y, problem.names.y);
@@ -228,13 +277,16 @@ void check_own_points(const Problem& problem) {
 void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& checked) {
   const Problem& problem = checked.input;
   if (checked.costs_from_points) {
-    std::array<double, 2> longest{};
-    agree(clients, [&] { longest = check_points(checked); });
+    std::array<Reach, 2> reach;
+    agree(clients, [&] { reach = check_points(checked); });
     const auto* points = std::get_if<PointClouds>(&problem.cost);
-    const std::vector<double> all = clients.allgather_numbers(longest);
+    const std::array<double, 4> mine = {reach[0].from_origin, reach[0].from_place, reach[1].from_origin,
+                                        reach[1].from_place};
+    const std::vector<double> all = clients.allgather_numbers(mine);
+    const Reach x = {greatest(all, 4, 0), greatest(all, 4, 1)};
+    const Reach y = {greatest(all, 4, 2), greatest(all, 4, 3)};
     // The metric is known to whoever holds points.
-    const double own =
-        points == nullptr ? 0 : largest_possible_cost(points->metric, greatest(all, 2, 0), greatest(all, 2, 1));
+    const double own = points == nullptr ? 0 : largest_possible_cost(points->metric, x, y);
     checked.largest_cost = greatest(clients.allgather_numbers({&own, 1}), 1, 0);
     agree(clients, [&] { check_range(problem, checked.largest_cost); });
     return;

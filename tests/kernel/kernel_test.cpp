@@ -171,6 +171,90 @@ TEST_P(EveryMetric, MatchesTheDefinitionInAnyDimensionAndVariant) {
   }
 }
 
+/// All costs between x and y, row by row.
+std::vector<double> costs_between(const std::vector<double>& x, const std::vector<double>& y, std::size_t dimension,
+                                  Metric metric, double epsilon, const cpu::Simd& simd) {
+  const std::size_t n = x.size() / dimension;
+  const std::size_t m = y.size() / dimension;
+  Problem problem;
+  problem.cost =
+      PointClouds{MatrixView<double>{x.data(), n, dimension}, MatrixView<double>{y.data(), m, dimension}, metric};
+  problem.epsilon = epsilon;
+  const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
+  std::vector<double> costs(n * m);
+  read_rows(*make_cost_source(checked.block(), simd), {0, n}, 1, costs.data());
+  return costs;
+}
+
+// In the plane a direction is an angle, and 1 - cos t = 2 sin^2(t / 2) loses no digits.
+TEST(Points, CosinesOfNearlyParallelPointsKeepTheirDigits) {
+  for (const std::string& variant : cpu::simd_variants()) {
+    for (const std::size_t dimension : {2U, 22U}) {  // by differences, by products
+      for (const double d : {1e-2, 1e-4, 1e-7, 1e-8, 1e-12, 1e-40}) {
+        const std::vector<double> heights_x = {0, d, 3 * d};
+        const std::vector<double> heights_y = {2 * d, -d};
+        std::vector<double> x(3 * dimension);
+        std::vector<double> y(2 * dimension);
+        const double shrunk = 7e-170;  // of any length
+        for (std::size_t i = 0; i < 3; ++i) {
+          x[i * dimension] = shrunk;
+          x[i * dimension + dimension - 1] = shrunk * heights_x[i];
+        }
+        for (std::size_t j = 0; j < 2; ++j) {
+          y[j * dimension] = 3;
+          y[j * dimension + dimension - 1] = 3 * heights_y[j];
+        }
+        const std::vector<double> costs = costs_between(x, y, dimension, Metric::cosine, d * d, cpu::simd(variant));
+        for (std::size_t i = 0; i < 3; ++i) {
+          for (std::size_t j = 0; j < 2; ++j) {
+            const long double angle =
+                std::atan2(static_cast<long double>(x[i * dimension + dimension - 1]), x[i * dimension]) -
+                std::atan2(static_cast<long double>(y[j * dimension + dimension - 1]), y[j * dimension]);
+            const auto exact = static_cast<double>(2 * std::sin(angle / 2) * std::sin(angle / 2));
+            EXPECT_NEAR(costs[i * 2 + j], exact, 2e-11 * exact) << variant << ' ' << dimension << ' ' << d;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Points, DistancesOfAnySizeHaveSquares) {
+  for (const std::size_t dimension : {1U, 2U, 20U}) {
+    for (const double size : {1e-305, 1e-163, 1e-120, 1.0, 1e120, 1e160, 1e299}) {
+      std::vector<double> x(2 * dimension);
+      std::vector<double> y(2 * dimension);
+      x[0] = 3 * size;
+      x[2 * dimension - 1] = -size;
+      y[dimension - 1] = size;
+      const std::vector<double> costs = costs_between(x, y, dimension, Metric::euclidean, size, cpu::simd("auto"));
+      for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t j = 0; j < 2; ++j) {
+          long double squares = 0;
+          for (std::size_t k = 0; k < dimension; ++k) {
+            const long double difference = static_cast<long double>(x[i * dimension + k]) - y[j * dimension + k];
+            squares += difference * difference;
+          }
+          EXPECT_NEAR(costs[i * 2 + j] / size, static_cast<double>(std::sqrt(squares) / size), 1e-14)
+              << dimension << ' ' << size;
+        }
+      }
+    }
+  }
+}
+
+TEST(Points, FarFromTheOriginBoundsAreThoseOfTheDistances) {
+  const std::vector<double> x = {1e9, 1e9 + 1};
+  const std::vector<double> y = {1e9 + 2, 1e9 - 1};
+  Problem problem;
+  problem.cost =
+      PointClouds{MatrixView<double>{x.data(), 2, 1}, MatrixView<double>{y.data(), 2, 1}, Metric::sqeuclidean};
+  problem.epsilon = 1;
+  const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
+  EXPECT_GE(checked.largest_cost, 4);
+  EXPECT_LE(checked.largest_cost, 36);  // at most three times the largest distance
+}
+
 TEST(Points, DroppedRowsAndColumnsAreSkipped) {
   const std::vector<double> x = {0, 1, 2, 3};
   const std::vector<double> a = {0.5, 0, 0, 0.5};

@@ -373,10 +373,18 @@ void square_root(std::size_t columns, double* out) {
   for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) hn::StoreU(hn::Sqrt(hn::LoadU(d, out + j)), d, out + j);
 }
 
-void one_minus(std::size_t columns, double* out) {
+bool cosine_cost(double offset, double factor, double close, std::size_t columns, double* out) {
   const D64 d;
-  const auto one = hn::Set(d, 1.0);
-  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) hn::StoreU(hn::Sub(one, hn::LoadU(d, out + j)), d, out + j);
+  const auto add = hn::Set(d, offset);
+  const auto times = hn::Set(d, factor);
+  const auto limit = hn::Set(d, close);
+  auto is_close = hn::Lt(limit, hn::Zero(d));
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+    const auto cost = hn::MulAdd(times, hn::LoadU(d, out + j), add);
+    is_close = hn::Or(is_close, hn::Lt(cost, limit));
+    hn::StoreU(cost, d, out + j);
+  }
+  return !hn::AllFalse(d, is_close);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -447,7 +455,7 @@ const Simd* table() {
       {gibbs_rows<double>},
       {gibbs_rows<float>},
       {row_log_sum_exp, column_log_sum_exp, gibbs_and_log_rows},
-      {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, one_minus},
+      {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, cosine_cost},
       {read_sum, exp_sum},
       fused_cache_bytes(),
   };

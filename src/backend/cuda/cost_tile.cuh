@@ -49,12 +49,13 @@ struct MatrixCosts {
   }
 };
 
-/// Points row by row; distances from differences, which lose no digits to cancellation.
+/// Points row by row, of unit length for cosine; all from differences, which lose no digits to cancellation.
 template <Metric metric>
 struct PointCosts {
   const double* x;
   const double* y;
   int dimension;
+  double unit;  // of the coordinates; euclidean
 
   static constexpr int kDepth = 16;  // coordinates at a time
   struct Shared {
@@ -82,11 +83,7 @@ struct PointCosts {
           for (int b = 0; b < kEach; ++b) {
             const double xi = shared.x[ty + kTileSide * a][c];
             const double yj = shared.y[tx + kTileSide * b][c];
-            if constexpr (metric == Metric::cosine) {
-              sum[a][b] += xi * yj;
-            } else {
-              sum[a][b] += (xi - yj) * (xi - yj);
-            }
+            sum[a][b] += (xi - yj) * (xi - yj);
           }
         }
       }
@@ -95,8 +92,8 @@ struct PointCosts {
       for (int b = 0; b < kEach; ++b) {
         const bool inside = tile_row(i0, a) < shape.rows && tile_column(j0, b) < shape.columns;
         double value = sum[a][b];
-        if constexpr (metric == Metric::euclidean) value = sqrt(value);
-        if constexpr (metric == Metric::cosine) value = 1 - value;
+        if constexpr (metric == Metric::euclidean) value = unit * sqrt(value);
+        if constexpr (metric == Metric::cosine) value /= 2;
         cost[a][b] = inside ? value : tile_infinity();
       }
     }

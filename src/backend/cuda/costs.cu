@@ -199,7 +199,7 @@ void with_costs(const DeviceMatrix& matrix, const F& use) {
 template <class F>
 void with_costs(const DevicePoints& points, const F& use) {
   const auto with = [&]<Metric metric>() {
-    use(PointCosts<metric>{points.x.data(), points.y.data(), points.dimension});
+    use(PointCosts<metric>{points.x.data(), points.y.data(), points.dimension, points.unit});
   };
   switch (points.metric) {
     case Metric::sqeuclidean: return with.template operator()<Metric::sqeuclidean>();

@@ -18,6 +18,7 @@ struct DevicePoints {
   DeviceBuffer<double> x, y;
   int dimension = 1;
   Metric metric = Metric::sqeuclidean;
+  double unit = 1;  ///< of the coordinates (see BlockPoints)
 };
 
 /// Immutable. All verbs queue their work on the stream; all pointers are device memory. Sums are formed in an order

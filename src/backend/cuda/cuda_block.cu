@@ -39,7 +39,7 @@ std::unique_ptr<Operator> make_operator(const CostBlock& block, const DeviceCost
                                         std::size_t targets) {
   if (spec.kind == KernelKind::dense) return make_dense_operator(costs, storage_of(spec.precision), targets);
   BlockPoints points = block_points(block, Centring::always);
-  return make_online({std::move(points.x), std::move(points.y), points.dimension, points.metric},
+  return make_online({std::move(points.x), std::move(points.y), points.dimension, points.metric, points.unit},
                      accuracy_of(spec.precision));
 }
 

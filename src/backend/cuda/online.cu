@@ -120,6 +120,7 @@ class Online final : public Operator {
   Online(const Points& points, OnlineAccuracy accuracy)
       : dimension_(points.dimension),
         metric_(points.metric),
+        unit_(points.unit),
         wanted_(way_for(accuracy, points.metric, points.dimension)),
         plan_(tensor_plan(accuracy == OnlineAccuracy::float32, points.metric, points.dimension)),
         x_(points.x, points.dimension),
@@ -130,7 +131,7 @@ class Online final : public Operator {
 
   void absorb(const double* phi, const double* psi, double epsilon, cudaStream_t stream) override {
     scale_ = std::numbers::log2e / epsilon;
-    const double root = root_for(metric_, scale_);
+    const double root = root_for(metric_, scale_ * unit_);
     // With an epsilon so small that coordinates do not fit a float16, float32 has no digits of the exponents left.
     const bool fits = root * std::max(x_.largest_coordinate(), y_.largest_coordinate()) <= kLargestCoordinate;
     way_ = fits ? wanted_ : Way::direct64;
@@ -195,7 +196,7 @@ class Online final : public Operator {
     job.columns = over.count();
     job.dimension = dimension_;
     job.metric = metric_;
-    job.scale = scale_;
+    job.scale = scale_ * unit_;
     job.x = of.points();
     job.y = over.points();
     job.row_shift = row_shift;
@@ -225,6 +226,7 @@ class Online final : public Operator {
 
   std::size_t dimension_;
   Metric metric_;
+  double unit_;
   Way wanted_;
   TensorPlan plan_;
   Cloud x_;

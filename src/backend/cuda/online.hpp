@@ -22,6 +22,7 @@ struct Points {
   std::vector<double> x, y;
   std::size_t dimension = 1;
   Metric metric = Metric::sqeuclidean;
+  double unit = 1;  ///< of the coordinates (see BlockPoints)
 };
 
 /// On the current device.

@@ -17,6 +17,8 @@ static_assert(kColumnTile % kColumns == 0 && kPadding % kRows == 0 && kDepth >= 
 
 /// Below this share of the norms a squared distance formed from them is computed again (see cpu::kCancelled).
 constexpr double kCancelled = 1.0 / 256;
+/// The same for 1 - x.y; see Cosine in kernel/points_cost.cpp.
+constexpr double kNearlyParallel = 1.0 / (1 << 14);
 
 /// kDepth coordinates of some points, coordinate by coordinate; zeros beyond the last point and coordinate.
 template <class Real, int Count>
@@ -69,7 +71,16 @@ __device__ __noinline__ double sum_of_squared_differences(const double* x, const
 /// C_ij from what was summed over the coordinates: squared differences if direct, products otherwise.
 template <class Real>
 __device__ Real cost(const Job<Real>& job, bool direct, Real sum, std::size_t row, std::size_t column) {
-  if (job.metric == Metric::cosine) return 1 - sum;
+  if (job.metric == Metric::cosine) {
+    if (direct) return sum / 2;
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      if (1 - sum < kNearlyParallel && row < job.rows && column < job.columns) {
+        return sum_of_squared_differences(job.x + row * job.dimension, job.y + column * job.dimension, job.dimension) /
+               2;
+      }
+    }
+    return 1 - sum;
+  }
   if constexpr (sizeof(Real) == sizeof(double)) {
     if (!direct && row < job.rows && column < job.columns) {
       const double norms = job.row_norms[row] + job.column_norms[column];
@@ -93,7 +104,7 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_directly(J
   const std::size_t first_row = block_row + static_cast<std::size_t>(first);
   const std::size_t begin = blockIdx.y * job.split_columns;
   const std::size_t end = min(begin + job.split_columns, job.columns);
-  const bool direct = job.metric != Metric::cosine && job.dimension <= kDirectDimensions;
+  const bool direct = job.dimension <= kDirectDimensions;
   const bool fits = job.dimension <= kDepth;
   const Real scale = static_cast<Real>(job.scale);
 

@@ -48,7 +48,7 @@ struct Job {
   std::size_t columns;
   std::size_t dimension;
   Metric metric;
-  double scale;     ///< log2 e / epsilon
+  double scale;     ///< log2 e / epsilon, times the unit of the coordinates where C is a length
   const double* x;  ///< rows x dimension
   const double* y;  ///< columns x dimension
   const Real* row_shift;

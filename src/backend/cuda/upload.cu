@@ -43,7 +43,8 @@ DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int thre
   if (std::holds_alternative<PointClouds>(block.input->cost)) {
     const BlockPoints points = block_points(block);
     return {n, m,
-            DevicePoints{on_device(points.x), on_device(points.y), static_cast<int>(points.dimension), points.metric}};
+            DevicePoints{on_device(points.x), on_device(points.y), static_cast<int>(points.dimension), points.metric,
+                         points.unit}};
   }
   const std::unique_ptr<CostSource> cost = make_cost_source(block, simd);
   if (is_float32(std::get<CostMatrix>(block.input->cost))) {

@@ -2,6 +2,7 @@
 // their parts and agreed; what is not marked as this client's own is the same everywhere.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -34,12 +35,15 @@ struct CheckedProblem {
   Layout layout;
   Side rows;
   Side columns;
+  /// The masses here are those given times 2^-mass_exponent: their total is near 1, so that no sum or product of them
+  /// leaves the range of a double. 0 for totals from 1/2 to 2.
+  int mass_exponent = 0;
   std::vector<double> a;  ///< own active rows; all positive
   std::vector<double> b;  ///< targets x own active columns, each target scaled to the total of a
   bool has_initial_g = false;
   std::vector<double> start_g;  ///< targets x own active columns if there is an initial g; see initial_g()
   double mass = 1;              ///< total of a
-  double least_mass = 1;        ///< least positive entry of a
+  double least_mass = 1;        ///< least positive entry of a and b
   double mass_rescaled = 0;     ///< largest |factor - 1| by which a target was scaled
   bool has_forbidden_pairs = false;
   bool symmetric_cost = false;  ///< only looked at where a topology can make use of it
@@ -47,6 +51,8 @@ struct CheckedProblem {
   std::size_t first_held_row = 0;
   std::vector<double> gathered_points;  ///< y, where it came in parts
 
+  /// An amount of mass, in the units of the masses given.
+  [[nodiscard]] double as_given(double amount) const { return std::ldexp(amount, mass_exponent); }
   [[nodiscard]] std::size_t n() const { return a.size(); }
   [[nodiscard]] std::size_t m() const { return own_columns().size(); }
   [[nodiscard]] Range own_rows() const { return rows.slices[client]; }

@@ -46,6 +46,11 @@ Potential potential_of(const std::vector<double>& values, const std::vector<doub
   return potential;
 }
 
+/// Exponentials of masses very far from 1 would leave the range of a double on the way.
+int exponent_to_take_out(double mass) {
+  return (mass >= 0.5 && mass < 2) || !(mass > 0) || std::isinf(mass) ? 0 : std::ilogb(mass);
+}
+
 void check_shapes(const Problem& problem, const Result& result) {
   const auto* matrix = std::get_if<CostMatrix>(&problem.cost);
   const auto* points = std::get_if<PointClouds>(&problem.cost);
@@ -90,7 +95,9 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
   const std::vector<std::size_t>& lines = state_->with_mass.rows;
   const std::vector<std::size_t>& columns = state_->with_mass.columns;
   const double epsilon = state_->with_mass.input->epsilon;
-  const Potential f = potential_of(result.f, result.f_rest, lines, target, result.targets);
+  Potential f = potential_of(result.f, result.f_rest, lines, target, result.targets);
+  const int exponent = exponent_to_take_out(result.mass);
+  if (exponent != 0) shift(f, log_of_power(epsilon, -exponent));
   const Potential g = potential_of(result.g, result.g_rest, columns, target, result.targets);
   const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));
   std::vector<double> phi(lines.size());
@@ -120,7 +127,7 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
       const double scaling = u[line + k];
       for (std::size_t j = 0; j < columns.size(); ++j) {
         const bool empty = scaling == 0 || v[j] == 0;
-        row[columns[j]] = empty ? 0.0 : scaling * kernel[k * stride + j] * v[j];
+        row[columns[j]] = empty ? 0.0 : std::ldexp(scaling * kernel[k * stride + j] * v[j], exponent);
       }
     }
     state_->cost->rows_done(line, some);

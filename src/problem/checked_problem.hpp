@@ -43,7 +43,7 @@ struct CheckedProblem {
   bool has_initial_g = false;
   std::vector<double> start_g;  ///< targets x own active columns if there is an initial g; see initial_g()
   double mass = 1;              ///< total of a
-  double least_mass = 1;        ///< least positive entry of a and b
+  double least_mass = 1;        ///< least positive entry of a
   double mass_rescaled = 0;     ///< largest |factor - 1| by which a target was scaled
   bool has_forbidden_pairs = false;
   bool symmetric_cost = false;  ///< only looked at where a topology can make use of it

@@ -52,10 +52,12 @@ struct OwnMasses {
   std::vector<ExactSum> sums;  // of a, then of each target
 };
 
+bool is_near_one(double total) { return total >= 0.5 && total < 2; }
+
 /// Powers of two are exact: no digit of a mass is lost, and masses of everyday size stay as they are. least: of all
 /// masses but those that are 0. It stays a normal number, even if the total is then further from 1.
 int exponent_to_take_out(const Problem& problem, double total, double least) {
-  if (total >= 0.5 && total < 2) return 0;
+  if (is_near_one(total)) return 0;
   const int wanted = std::ilogb(total);  // what is left is in [1, 2)
   constexpr int kLeast = -1000;
   const int exponent = wanted > 0 ? std::clamp(std::ilogb(least) - kLeast, 0, wanted) : wanted;
@@ -69,12 +71,10 @@ int exponent_to_take_out(const Problem& problem, double total, double least) {
 }
 
 /// Of the masses of all clients, those that are 0 left out.
-double least_positive(const Collectives& clients, const OwnMasses& own) {
+double least_positive(const Collectives& clients, std::span<const double> own) {
   double least = std::numeric_limits<double>::infinity();
-  for (const auto* masses : {&own.a, &own.b}) {
-    for (const double mass : *masses) {
-      if (mass > 0) least = std::min(least, mass);
-    }
+  for (const double mass : own) {
+    if (mass > 0) least = std::min(least, mass);
   }
   const std::vector<double> all = clients.allgather_numbers({&least, 1});
   return *std::min_element(all.begin(), all.end());
@@ -195,7 +195,8 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
   }
   agree_on_active(clients, own.a, 1, checked.rows);
   agree_on_active(clients, own.b, targets, checked.columns);
-  const double least = least_positive(clients, own);
+  const double least_a = least_positive(clients, own.a);
+  const double least = is_near_one(total[0]) ? least_a : std::min(least_a, least_positive(clients, own.b));
   std::vector<double> factors;
   agree(clients, [&] {
     require_usable(problem, total);
@@ -205,7 +206,7 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
   checked.mass = std::ldexp(total[0], -checked.mass_exponent);
   for (const double factor : factors) checked.mass_rescaled = std::max(checked.mass_rescaled, std::abs(factor - 1));
 
-  checked.least_mass = std::ldexp(least, -checked.mass_exponent);
+  checked.least_mass = std::ldexp(least_a, -checked.mass_exponent);
 
   for (const double mass : own.a) {
     if (mass > 0) checked.a.push_back(std::ldexp(mass, -checked.mass_exponent));

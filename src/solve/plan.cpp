@@ -46,9 +46,13 @@ Potential potential_of(const std::vector<double>& values, const std::vector<doub
   return potential;
 }
 
-/// Exponentials of masses very far from 1 would leave the range of a double on the way.
+/// Kernels below 2e-300 are taken for 0, and those above 1e308 for infinite: entries of plans with such masses are
+/// formed of others. Only as far as needed, since there may be much smaller entries beside.
 int exponent_to_take_out(double mass) {
-  return (mass >= 0.5 && mass < 2) || !(mass > 0) || std::isinf(mass) ? 0 : std::ilogb(mass);
+  constexpr int kMost = 900;
+  if (!(mass > 0) || !std::isfinite(mass)) return 0;
+  const int exponent = std::ilogb(mass);
+  return mass < 0.5 ? exponent : std::max(0, exponent - kMost);
 }
 
 void check_shapes(const Problem& problem, const Result& result) {

@@ -52,7 +52,7 @@ struct Progress {
   double seconds = 0;  ///< since the iterations began
   double error_a = 0;
   double error_b = 0;
-  double tolerance = 0;
+  double tolerance = 0;  ///< in units of the mass, as the errors are
   std::size_t targets_left = 1;
   double epsilon = 0;          ///< of the level
   bool is_on_the_way = false;  ///< to the epsilon asked for: errors are those of another problem
@@ -62,7 +62,8 @@ struct Progress {
 inline constexpr std::size_t kMostMemory = 64;
 
 struct Options {
-  double tolerance = 1e-9;  ///< on the norm of the marginal errors; 0 runs all of max_iterations
+  /// On the norm of the marginal errors, as a share of the total mass; 0 runs all of max_iterations.
+  double tolerance = 1e-9;
   Norm norm = Norm::l1;
   std::int64_t max_iterations = 10000;
   std::int64_t check_every = 1;
@@ -79,6 +80,7 @@ struct Options {
   Precision precision = Precision::float64;
   Stabilization stabilization = Stabilization::absorption;
   Feasibility feasibility = Feasibility::check;
+  bool normalize = false;  ///< scale a and each target of b to total 1 first, so that their totals need not agree
 
   int threads = 0;            ///< of each client; 0: this machine's cores, shared among its clients
   std::string simd = "auto";  ///< instruction set: auto, avx512, avx2, sse4, baseline

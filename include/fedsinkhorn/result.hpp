@@ -23,12 +23,14 @@ struct MarginalErrors {
   double b = 0;
 };
 
-/// All in cost units except the entropy.
+/// Of one plan P, whose total mass need not be 1. NaN or infinite where the number is not known or not representable.
 struct Costs {
-  double linear = 0;     ///< <P, C>
-  double entropy = 0;    ///< -sum P (log P - 1)
-  double objective = 0;  ///< linear - epsilon * entropy, what is minimised
-  double dual = 0;       ///< <f, a> + <g, b> - epsilon * sum P, a lower bound of the least objective
+  double linear = 0;           ///< <P, C>
+  double entropy = 0;          ///< -sum P (log P - 1): Shannon's and the total mass
+  double objective = 0;        ///< linear - epsilon * entropy, what is minimised
+  double dual = 0;             ///< <f, a> + <g, b> - epsilon * sum P, a lower bound of the least objective
+  double shannon_entropy = 0;  ///< -sum P log P
+  double kl_objective = 0;     ///< linear + epsilon * KL(P | a x b); KL(P | Q) = sum P log(P / Q) - sum P + sum Q
 };
 
 struct TargetResult {
@@ -91,7 +93,8 @@ struct ClientReport {
   int device = -1;                      ///< number of the device it computed with; -1: none
 };
 
-/// The potentials define the plan: P_ij = exp((f_i + g_j - C_ij) / epsilon). They are in cost units; the paper's
+/// The potentials define the plan: P_ij = exp((f_i + g_j - C_ij) / epsilon), f and g with their rests. Errors and costs
+/// are of that plan. They are in cost units; the paper's
 /// scalings are u = exp(f / epsilon), v = exp(g / epsilon). Where a_i = 0, f_i = -inf (likewise g).
 /// Client 0 gets all of it (of f its own rows alone with Options::keep_local); other MPI ranks get their own rows of f
 /// and columns of g.
@@ -111,8 +114,12 @@ struct Result {
   /// when epsilon is tiny beside the potentials.
   std::vector<double> f_rest;
   std::vector<double> g_rest;
+  bool rests_matter = false;  ///< rounding f and g to float64 alone would cost more than a tenth of the tolerance
+  /// At most so large is the L1 marginal error that leaving out the rests causes; worst target.
+  double rounding_error = 0;
 
   Norm norm = Norm::l1;
+  double mass = 1;  ///< total of a, and so of the plan; the tolerance is a share of it, the errors are not
   /// Totals of b that differ from that of a within Problem::mass_tolerance are scaled to it; the largest |factor - 1|.
   /// Errors refer to the scaled b.
   double mass_rescaled = 0;
@@ -127,7 +134,7 @@ struct Result {
   /// Marginal errors of f and g on the costs as given, evaluated in float64: differs from `error` only when the
   /// kernel is held in less than float64.
   MarginalErrors exact_error;
-  /// Roughly the marginal error below which rounding in the chosen precision drowns the rest.
+  /// Roughly the marginal error below which rounding in the chosen precision drowns the rest, rests included.
   double error_floor = 0;
 
   double solve_seconds = 0;              ///< iterations only; virtual seconds with transport simulated

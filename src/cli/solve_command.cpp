@@ -318,6 +318,8 @@ void add_solve_command(CLI::App& app, int& status) {
                    "Potential g to start from, .npy of m, or m x N, in units of the cost; default none")
       ->check(not_empty())
       ->group("Problem");
+  command->add_flag("--normalize", options.normalize, "Scale a and each target of b to total 1 first")
+      ->group("Problem");
   command->add_option("--epsilon", arguments->files.epsilon, "Regularisation, absolute, in units of the cost")
       ->required()
       ->group("Problem");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
@@ -43,6 +44,37 @@ std::string processors_line(const Result& result) {
                      result.clients.size() > 1 ? " a client" : "", result.simd);
 }
 
+bool has_mass_one(const Result& result) { return std::abs(result.mass - 1) < 1e-5; }
+
+std::string table_line(const std::string& name, const std::string& value) {
+  return fmt::format("  {:<12} {}\n", name, value);
+}
+
+/// Of one target, what summary.json has under "cost"; of a few, a line each; and the sums, which it has as well.
+std::string costs_lines(const Result& result) {
+  constexpr std::size_t kFew = 8;
+  const Costs& cost = result.cost;
+  std::string text;
+  std::string summed;
+  if (result.targets > 1) {
+    const auto done = std::count_if(result.per_target.begin(), result.per_target.end(),
+                                    [](const TargetResult& target) { return target.status == Status::converged; });
+    text += table_line("converged", fmt::format("{} of {} targets", done, result.targets));
+    for (std::size_t k = 0; k < result.per_target.size() && result.targets <= kFew; ++k) {
+      const Costs& own = result.per_target[k].cost;
+      text += table_line(fmt::format("target {}", k),
+                         fmt::format("<P, C> {:.12g}, Shannon entropy {:.12g}, objective {:.12g}", own.linear,
+                                     own.shannon_entropy, own.objective));
+    }
+    summed = fmt::format("  (sum of {} targets)", result.targets);
+  }
+  text += table_line("<P, C>", fmt::format("{:.12g}{}", cost.linear, summed));
+  text += table_line("entropy", fmt::format("{:.12g}  (Shannon {:.12g})", cost.entropy, cost.shannon_entropy));
+  text += table_line("objective", fmt::format("{:.12g}  (dual {:.12g}, with KL {:.12g})", cost.objective, cost.dual,
+                                              cost.kl_objective));
+  return text;
+}
+
 /// Where it is coarser than float32.
 std::string what_is_coarse(Precision precision) {
   if (precision == Precision::bfloat16) return ", kernel entries to 2^-9";
@@ -54,24 +86,14 @@ std::string what_is_coarse(Precision precision) {
 
 std::string summary_table(const Result& result, const Options& options, double epsilon, const std::string& output) {
   std::string text;
-  const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format("  {:<12} {}\n", name, value);
-  };
+  const auto line = [&](const char* name, const std::string& value) { text += table_line(name, value); };
   text += outcome(result, options) + "\n";
   line("problem", fmt::format("{} x {}{}, epsilon {:g}", result.rows, result.columns,
                               result.targets > 1 ? fmt::format(", {} targets", result.targets) : "", epsilon));
-  line("error", fmt::format("rows {:.2e}, columns {:.2e} ({}{})", result.error.a, result.error.b, name_of(result.norm),
-                            result.targets > 1 ? ", worst target" : ""));
-  if (result.targets == 1) {
-    line("<P, C>", fmt::format("{:.12g}", result.cost.linear));
-    line("entropy", fmt::format("{:.12g}", result.cost.entropy));
-    line("objective", fmt::format("{:.12g}  (dual {:.12g})", result.cost.objective, result.cost.dual));
-  } else {
-    const auto done = std::count_if(result.per_target.begin(), result.per_target.end(),
-                                    [](const TargetResult& target) { return target.status == Status::converged; });
-    line("converged", fmt::format("{} of {} targets", done, result.targets));
-    line("<P, C>", fmt::format("{:.12g} on average", result.cost.linear / static_cast<double>(result.targets)));
-  }
+  line("error", fmt::format("rows {:.2e}, columns {:.2e} ({}{}{})", result.error.a, result.error.b,
+                            name_of(result.norm), result.targets > 1 ? ", worst target" : "",
+                            has_mass_one(result) ? "" : fmt::format(", of a mass of {:g}", result.mass)));
+  text += costs_lines(result);
   const double iterations = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
   const double in_all = result.transport == "simulated" ? result.virtual_seconds : result.wall_seconds;
   line("time", fmt::format("{:.3g} s iterating ({:.3g} ms each), {:.3g} s in all", result.solve_seconds,
@@ -93,9 +115,13 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("precision", fmt::format("reduced{}; on the exact costs the errors are {:.1e} and {:.1e}",
                                   what_is_coarse(options.precision), result.exact_error.a, result.exact_error.b));
   }
-  if (options.tolerance > 0 && options.tolerance < result.error_floor) {
+  if (options.tolerance > 0 && options.tolerance * result.mass < result.error_floor) {
     line("note", fmt::format("the tolerance {:g} is below what rounding allows here, about {:.1e}", options.tolerance,
-                             result.error_floor));
+                             result.error_floor / result.mass));
+  }
+  if (result.rests_matter && !output.empty()) {
+    line("note", fmt::format("rounded to float64, f and g alone define a plan that is off by up to {:.1e}",
+                             result.rounding_error));
   }
   if (result.threads > processors_allowed()) {
     line("note", fmt::format("{} threads, but this process may use {} of {} cores; under mpirun see --bind-to",

@@ -17,7 +17,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json costs(const Costs& cost) {
-  return {{"linear", cost.linear}, {"entropy", cost.entropy}, {"objective", cost.objective}, {"dual", cost.dual}};
+  return {{"linear", cost.linear},
+          {"entropy", cost.entropy},
+          {"objective", cost.objective},
+          {"dual", cost.dual},
+          {"shannon_entropy", cost.shannon_entropy},
+          {"kl_objective", cost.kl_objective}};
 }
 
 Json errors(Norm norm, const MarginalErrors& error) {
@@ -104,7 +109,10 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["error"] = errors(result.norm, result.error);
   json["error_floor"] = result.error_floor;
   json["error_on_exact_costs"] = errors(result.norm, result.exact_error);
+  json["mass"] = result.mass;
   json["mass_rescaled"] = result.mass_rescaled;
+  json["normalize"] = options.normalize;
+  json["potentials"] = {{"rounding_error", result.rounding_error}, {"rests_written", result.rests_matter}};
   json["tolerance"] = options.tolerance;
   json["cost"] = costs(result.cost);
   json["epsilon"] = epsilon;

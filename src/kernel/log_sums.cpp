@@ -34,6 +34,13 @@ void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffe
 
 constexpr std::size_t kChunksOfManyTargets = 4;
 
+/// What a chunk of rows adds to the sums over a whole plan.
+struct Totals {
+  ExactSum logarithm;
+  ExactSum cost;
+  ExactSum divergence;
+};
+
 int useful_threads(const LogContext& context) {
   const bool tiny = WorkCut::is_tiny(context.cost.rows(), context.cost.columns(), WorkCut::kExponential);
   return tiny ? 1 : context.threads;
@@ -93,6 +100,18 @@ void column_log_sums(const LogContext& context, std::span<const double> phi, std
   context.cost.rows_done(0, n);
 }
 
+double divergence_term(double kernel, double kernel_log) {
+  // sum over k >= 2 of t^k (k - 1) / k!, since the sum of the three terms would lose all its digits for small t.
+  constexpr double near = 0.25;
+  const double t = kernel_log / kernel;  // NaN for K = 0, which is not near
+  double series = 12.0 / 6227020800.0;
+  for (const double coefficient : {11.0 / 479001600.0, 10.0 / 39916800.0, 9.0 / 3628800.0, 8.0 / 362880.0,
+                                   7.0 / 40320.0, 6.0 / 5040.0, 5.0 / 720.0, 4.0 / 120.0, 3.0 / 24.0, 2.0 / 6.0, 0.5}) {
+    series = series * t + coefficient;
+  }
+  return std::abs(t) < near ? series * t * t : kernel_log - kernel + 1;
+}
+
 std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps<double, double>& products,
                                 std::span<const double> phi, std::span<const double> psi, std::size_t targets,
                                 const double* u, const double* v) {
@@ -109,7 +128,7 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
   const std::size_t fine = WorkCut::fused_chunks(n, m, WorkCut::kExponential);
   const std::size_t chunks = targets <= WorkCut::kFewTargets ? fine : std::min(fine, kChunksOfManyTargets);
   std::vector<std::vector<double>> column_parts(chunks);
-  std::vector<std::vector<double>> log_parts(chunks);
+  std::vector<std::vector<Totals>> total_parts(chunks);
   std::vector<PlanSums> result(targets);
   for (auto& sums : result) sums.rows.resize(n);
 
@@ -117,22 +136,33 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
     Buffer<double> costs(cpu::kRowBlock * stride);
     Buffer<double> kernel(cpu::kRowBlock * stride);
     Buffer<double> kernel_log(cpu::kRowBlock * stride);
+    Buffer<double> divergence(cpu::kRowBlock * stride);
     column_parts[chunk].assign(targets * stride, 0.0);
-    log_parts[chunk].assign(targets, 0.0);
+    total_parts[chunk].resize(targets);
     const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
     for (std::size_t i = range.first; i < range.last; i += cpu::kRowBlock) {
       const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
       fill_rows(context.cost, i, count, costs, stride);
       context.ops.gibbs_and_log_rows(costs.data(), stride, count, stride, phi.data() + i, potentials.data(),
                                      1 / context.epsilon, kernel.data(), kernel_log.data(), stride);
+      for (std::size_t e = 0; e < count * stride; ++e) {
+        costs[e] = kernel[e] > 0 ? kernel[e] * costs[e] : 0.0;  // forbidden: 0 times infinity
+        divergence[e] = divergence_term(kernel[e], kernel_log[e]);
+      }
       for (std::size_t k = 0; k < targets; ++k) {
         const double* uk = u + k * n + i;
         const double* vk = scalings.data() + k * stride;
         std::array<double, cpu::kRowBlock> sums{};
         products.dot_rows(kernel.data(), stride, count, stride, vk, sums.data());
         for (std::size_t s = 0; s < count; ++s) result[k].rows[i + s] = uk[s] * sums[s];
-        products.dot_rows(kernel_log.data(), stride, count, stride, vk, sums.data());
-        for (std::size_t s = 0; s < count; ++s) log_parts[chunk][k] += uk[s] * sums[s];
+        const auto add_up = [&](const Buffer<double>& summands, ExactSum& total) {
+          products.dot_rows(summands.data(), stride, count, stride, vk, sums.data());
+          for (std::size_t s = 0; s < count; ++s) total.add(uk[s] * sums[s]);
+        };
+        Totals& totals = total_parts[chunk][k];
+        add_up(kernel_log, totals.logarithm);
+        add_up(costs, totals.cost);
+        add_up(divergence, totals.divergence);
         products.add_rows(kernel.data(), stride, count, stride, uk, column_parts[chunk].data() + k * stride);
       }
     }
@@ -142,7 +172,9 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
   for (std::size_t k = 0; k < targets; ++k) {
     result[k].columns.assign(m, 0.0);
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-      result[k].logarithm += log_parts[chunk][k];
+      result[k].logarithm.add(total_parts[chunk][k].logarithm);
+      result[k].cost.add(total_parts[chunk][k].cost);
+      result[k].divergence.add(total_parts[chunk][k].divergence);
       for (std::size_t j = 0; j < m; ++j) result[k].columns[j] += column_parts[chunk][k * stride + j];
     }
     for (std::size_t j = 0; j < m; ++j) result[k].columns[j] *= v[k * m + j];

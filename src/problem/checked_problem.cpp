@@ -22,6 +22,13 @@ void check_epsilon(const Problem& problem) {
   if (std::isinf(1 / problem.epsilon)) {
     throw InputError(problem.names.epsilon, fmt::format("{} is too small for float64", problem.epsilon));
   }
+  // Potentials are epsilon times logarithms of up to 1500, and up to 1e10 of them are added.
+  constexpr double most = 1e290;
+  if (problem.epsilon > most) {
+    throw InputError(problem.names.epsilon,
+                     fmt::format("{:g} is too large: potentials, multiples of it, overflow", problem.epsilon),
+                     fmt::format("give at most {:g}", most));
+  }
 }
 
 std::vector<std::size_t> positions(const Side& side, Range active) {
@@ -67,7 +74,7 @@ CheckedProblem check_problem(const Problem& problem, const Options& options, con
   checked.layout = layouts[checked.client];
   agree(clients, [&] { check_epsilon(problem); });
   agree_on_shapes(options, layouts, clients, checked);
-  agree_on_masses(clients, checked);
+  agree_on_masses(clients, options.normalize, checked);
   agree_on_initial_g(clients, checked);
   agree_on_costs(clients, threads, checked);
   agree_on_feasibility(clients, options.feasibility, layouts, checked);

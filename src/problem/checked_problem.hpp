@@ -2,6 +2,7 @@
 // their parts and agreed; what is not marked as this client's own is the same everywhere.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct CheckedProblem {
   Layout layout;
   Side rows;
   Side columns;
+  /// The masses here are those given times 2^-mass_exponent: their total is near 1, so that no sum or product of them
+  /// leaves the range of a double. 0 for totals from 1/2 to 2.
+  int mass_exponent = 0;
   std::vector<double> a;  ///< own active rows; all positive
   std::vector<double> b;  ///< targets x own active columns, each target scaled to the total of a
   bool has_initial_g = false;
@@ -47,6 +51,8 @@ struct CheckedProblem {
   std::size_t first_held_row = 0;
   std::vector<double> gathered_points;  ///< y, where it came in parts
 
+  /// An amount of mass, in the units of the masses given.
+  [[nodiscard]] double as_given(double amount) const { return std::ldexp(amount, mass_exponent); }
   [[nodiscard]] std::size_t n() const { return a.size(); }
   [[nodiscard]] std::size_t m() const { return own_columns().size(); }
   [[nodiscard]] Range own_rows() const { return rows.slices[client]; }

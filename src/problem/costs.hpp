@@ -5,6 +5,12 @@
 
 namespace fedsinkhorn {
 
+/// Costs and potentials may be so many times epsilon. Potentials in the kernel lie on a grid of 2^-51 times the
+/// largest, and what that leaves out goes into the scalings (solve/potentials.hpp). Potentials are up to twice the
+/// largest cost, and grids up to four times as coarse as they could be: scalings move by factors up to exp(2^-49 C /
+/// epsilon), which must stay below the 1e100 that is safe.
+inline constexpr double kMostCostsPerEpsilon = 1e17;
+
 /// Needs the active rows and columns. Fills in has_forbidden_pairs, largest_cost and, where the layout has use for it,
 /// symmetric_cost. Throws on all clients alike.
 void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& checked);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fedsinkhorn/error.hpp"
+#include "problem/costs.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -27,13 +28,13 @@ void check_value(const Problem& problem, double g, double mass, const Entry& ent
     throw InputError(name, fmt::format("{} is {}", entry(), g),
                      fmt::format("potentials must be finite, or -inf where {} has no mass", mass_name));
   }
-  // As with costs: f + g - C and its quotient by epsilon are to stay finite.
+  // As with costs: f + g - C is to stay finite, and its quotient by epsilon within what scalings can take up.
   constexpr double limit = 1e300;
   if (std::abs(g) > limit) {
     throw InputError(name, fmt::format("{} is {:g}, which overflows when it is added to costs", entry(), g),
                      fmt::format("give potentials in units of the cost, up to {:g}", limit));
   }
-  if (std::abs(g) / problem.epsilon > limit) {
+  if (std::abs(g) / problem.epsilon > kMostCostsPerEpsilon) {
     throw InputError(name, fmt::format("{} is {:g}, too large beside an epsilon of {:g}", entry(), g, problem.epsilon),
                      "give potentials in units of the cost");
   }

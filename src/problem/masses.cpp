@@ -23,6 +23,10 @@ std::vector<double> own_masses(std::span<const double> given, bool in_part, Rang
   return {begin, begin + static_cast<std::ptrdiff_t>(slice.size() * targets)};
 }
 
+std::string of_target(std::size_t k, std::size_t targets) {
+  return targets > 1 ? fmt::format(" of target {}", k) : std::string();
+}
+
 /// Masses must be finite and not negative. numbered_from: what the first one is called.
 ExactSum checked_sum(std::span<const double> masses, std::size_t target, std::size_t targets, std::size_t numbered_from,
                      const std::string& name, const std::string& column) {
@@ -39,6 +43,41 @@ ExactSum checked_sum(std::span<const double> masses, std::size_t target, std::si
     sum.add(mass);
   }
   return sum;
+}
+
+/// a and b of this client, their lines x targets, and the sums over their lines.
+struct OwnMasses {
+  std::vector<double> a;
+  std::vector<double> b;
+  std::vector<ExactSum> sums;  // of a, then of each target
+};
+
+bool is_near_one(double total) { return total >= 0.5 && total < 2; }
+
+/// Powers of two are exact: no digit of a mass is lost, and masses of everyday size stay as they are. least: of all
+/// masses but those that are 0. It stays a normal number, even if the total is then further from 1.
+int exponent_to_take_out(const Problem& problem, double total, double least) {
+  if (is_near_one(total)) return 0;
+  const int wanted = std::ilogb(total);  // what is left is in [1, 2)
+  constexpr int kLeast = -1000;
+  const int exponent = wanted > 0 ? std::clamp(std::ilogb(least) - kLeast, 0, wanted) : wanted;
+  constexpr int kMost = 500;
+  if (wanted - exponent > kMost) {
+    throw InputError(problem.names.a,
+                     fmt::format("a total mass of {:g} beside one of {:g} is too far apart", total, least),
+                     "set masses to 0 that are so small");
+  }
+  return exponent;
+}
+
+/// Of the masses of all clients, those that are 0 left out.
+double least_positive(const Collectives& clients, std::span<const double> own) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const double mass : own) {
+    if (mass > 0) least = std::min(least, mass);
+  }
+  const std::vector<double> all = clients.allgather_numbers({&least, 1});
+  return *std::min_element(all.begin(), all.end());
 }
 
 /// Every client's sums, added in the order of the clients.
@@ -87,67 +126,97 @@ void agree_on_active(const Collectives& clients, const std::vector<double>& mass
   }
 }
 
+void require_usable(const Problem& problem, std::span<const double> totals) {
+  const auto check = [](double total, const std::string& name, const std::string& where) {
+    if (!(total > 0)) throw InputError(name, "has no mass" + where, "at least one entry must be positive");
+    if (std::isinf(total)) throw InputError(name, "total mass" + where + " overflows", "scale the masses down");
+  };
+  check(totals[0], problem.names.a, "");
+  for (std::size_t k = 1; k < totals.size(); ++k)
+    check(totals[k], problem.names.b, of_target(k - 1, totals.size() - 1));
+}
+
+/// Of every target, total_a / total_b, which is 1 but for rounding.
+std::vector<double> matching_factors(const Problem& problem, std::span<const double> totals, int exponent) {
+  const std::size_t targets = totals.size() - 1;
+  const double total_a = std::ldexp(totals[0], -exponent);
+  std::vector<double> factors(targets);
+  for (std::size_t k = 0; k < targets; ++k) {
+    const double total_b = std::ldexp(totals[1 + k], -exponent);
+    if (std::abs(total_b - total_a) > problem.mass_tolerance * total_a) {
+      const std::string remedy = problem.a.empty() || problem.b.empty() ? "the side left out is uniform with total 1"
+                                                                        : "scale them alike, or add --normalize";
+      throw InputError(problem.names.b,
+                       fmt::format("total mass{} is {:.9g} but that of {} is {:.9g}", of_target(k, targets),
+                                   totals[1 + k], problem.names.a, totals[0]),
+                       remedy);
+    }
+    // Totals that differ in the last digits would leave an error no iteration can remove.
+    factors[k] = total_a / total_b;
+  }
+  return factors;
+}
+
+/// Divides a and every target of b by its total.
+void normalize(std::span<const double> totals, OwnMasses& own) {
+  const std::size_t targets = totals.size() - 1;
+  for (ExactSum& sum : own.sums) sum = {};
+  for (double& mass : own.a) own.sums[0].add(mass /= totals[0]);
+  for (std::size_t i = 0; i < own.b.size(); ++i) {
+    const std::size_t k = 1 + i % targets;
+    own.sums[k].add(own.b[i] /= totals[k]);
+  }
+}
+
 }  // namespace
 
-void agree_on_masses(const Collectives& clients, CheckedProblem& checked) {
+void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProblem& checked) {
   const Problem& problem = checked.input;
   const std::size_t targets = checked.targets;
   const Range own_rows = checked.rows.given_slices[checked.client];
   const Range own_columns = checked.columns.given_slices[checked.client];
-  const std::vector<double> a = own_masses(problem.a, problem.parts.a, own_rows, 1, checked.rows.given);
-  const std::vector<double> b = own_masses({problem.b.data, problem.b.rows * problem.b.columns}, problem.parts.b,
-                                           own_columns, targets, checked.columns.given);
-  const auto of_target = [&](std::size_t k) { return targets > 1 ? fmt::format(" of target {}", k) : std::string(); };
-
-  std::vector<ExactSum> sums(1 + targets);
+  OwnMasses own{own_masses(problem.a, problem.parts.a, own_rows, 1, checked.rows.given),
+                own_masses({problem.b.data, problem.b.rows * problem.b.columns}, problem.parts.b, own_columns, targets,
+                           checked.columns.given),
+                std::vector<ExactSum>(1 + targets)};
   agree(clients, [&] {
-    sums[0] = checked_sum(a, 0, 1, problem.parts.a ? 0 : own_rows.first, problem.names.a, "");
+    own.sums[0] = checked_sum(own.a, 0, 1, problem.parts.a ? 0 : own_rows.first, problem.names.a, "");
     for (std::size_t k = 0; k < targets; ++k) {
-      sums[1 + k] = checked_sum(b, k, targets, problem.parts.b ? 0 : own_columns.first, problem.names.b, of_target(k));
+      own.sums[1 + k] = checked_sum(own.b, k, targets, problem.parts.b ? 0 : own_columns.first, problem.names.b,
+                                    of_target(k, targets));
     }
   });
-  const std::vector<double> total = totals(clients, sums);
-  agree_on_active(clients, a, 1, checked.rows);
-  agree_on_active(clients, b, targets, checked.columns);
-
-  // From here on everybody looks at the same numbers and comes to the same conclusion; the names are client 0's.
-  checked.mass = total[0];
-  std::vector<double> scales(targets);
-  agree(clients, [&] {
-    const auto usable = [](double sum, const std::string& name, const std::string& where) {
-      if (!(sum > 0)) throw InputError(name, "has no mass" + where, "at least one entry must be positive");
-      if (std::isinf(sum)) throw InputError(name, "total mass" + where + " overflows", "scale the masses down");
-    };
-    usable(total[0], problem.names.a, "");
-    for (std::size_t k = 0; k < targets; ++k) {
-      usable(total[1 + k], problem.names.b, of_target(k));
-      if (std::abs(total[1 + k] - total[0]) > problem.mass_tolerance * total[0]) {
-        const std::string remedy =
-            problem.a.empty() || problem.b.empty() ? "the side left out is uniform with total 1" : "scale them alike";
-        throw InputError(problem.names.b,
-                         fmt::format("total mass{} is {:.9g} but that of {} is {:.9g}", of_target(k), total[1 + k],
-                                     problem.names.a, total[0]),
-                         remedy);
-      }
-      // Totals that differ in the last digits would leave an error no iteration can remove.
-      scales[k] = total[0] / total[1 + k];
-      checked.mass_rescaled = std::max(checked.mass_rescaled, std::abs(scales[k] - 1));
-    }
-  });
-
-  double least = std::numeric_limits<double>::infinity();
-  for (const double mass : a) {
-    if (mass > 0) checked.a.push_back(mass);
-    if (mass > 0) least = std::min(least, mass);
+  std::vector<double> total = totals(clients, own.sums);
+  // From here on everybody looks at the same totals and comes to the same conclusion; the names are client 0's.
+  if (to_total_one) {
+    agree(clients, [&] { require_usable(problem, total); });
+    normalize(total, own);
+    total = totals(clients, own.sums);
   }
-  const std::vector<double> all_least = clients.allgather_numbers({&least, 1});
-  checked.least_mass = *std::min_element(all_least.begin(), all_least.end());
+  agree_on_active(clients, own.a, 1, checked.rows);
+  agree_on_active(clients, own.b, targets, checked.columns);
+  const double least_a = least_positive(clients, own.a);
+  const double least = is_near_one(total[0]) ? least_a : std::min(least_a, least_positive(clients, own.b));
+  std::vector<double> factors;
+  agree(clients, [&] {
+    require_usable(problem, total);
+    checked.mass_exponent = exponent_to_take_out(problem, total[0], least);
+    factors = matching_factors(problem, total, checked.mass_exponent);
+  });
+  checked.mass = std::ldexp(total[0], -checked.mass_exponent);
+  for (const double factor : factors) checked.mass_rescaled = std::max(checked.mass_rescaled, std::abs(factor - 1));
+
+  checked.least_mass = std::ldexp(least_a, -checked.mass_exponent);
+
+  for (const double mass : own.a) {
+    if (mass > 0) checked.a.push_back(std::ldexp(mass, -checked.mass_exponent));
+  }
   const Range active = checked.own_columns();
   checked.b.resize(targets * active.size());
   for (std::size_t k = 0; k < targets; ++k) {
     for (std::size_t j = 0; j < active.size(); ++j) {
       const std::size_t line = checked.columns.active[active.first + j] - own_columns.first;
-      checked.b[k * active.size() + j] = b[line * targets + k] * scales[k];
+      checked.b[k * active.size() + j] = std::ldexp(own.b[line * targets + k], -checked.mass_exponent) * factors[k];
     }
   }
 }

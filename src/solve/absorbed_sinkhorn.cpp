@@ -247,7 +247,7 @@ bool AbsorbedSinkhorn::run_ahead() {
     if (std::isfinite(error) && monitor_.is_check(std::exchange(checked_, iteration), iteration)) {
       record(iteration, {error_a, error_b});
     }
-    return monitor_.interrupted() || claims_.wants_round(iteration, error, options.tolerance);
+    return monitor_.interrupted() || claims_.wants_round(iteration, error, monitor_.tolerance());
   };
   stretch.lone = lone_rounds();
   std::int64_t seen_alone = 0;
@@ -285,7 +285,7 @@ LoneRounds AbsorbedSinkhorn::lone_rounds() {
   const bool one_by_one = options.local_steps > 1 || options.transport == "simulated";
   rounds.most = one_by_one ? 0 : options.max_iterations - 1 - iteration_;
   rounds.look_every = annealing_.patience();
-  rounds.tolerance = annealing_.is_last() ? options.tolerance : 0;
+  rounds.tolerance = annealing_.is_last() ? monitor_.tolerance() : 0;
   if (active() == 1 && iteration_ < confirm_from_[0]) {
     // A claim has just failed: until the next one there is nothing to look for.
     rounds.tolerance = 0;

@@ -108,12 +108,12 @@ std::string common_options(const Problem& problem, const Options& options, std::
       "{}\n--topology {}\n"
       "--passes {}\n--kernel {}\n--precision {}\n--stabilization {}\n--feasibility {}\n--local-steps {}\n"
       "--max-staleness {}\n--damping {}\n--damping-kind {}\n--grid {}x{}\n--rows {}\n--keep-local {}\n"
-      "--backend {}\n--devices {}\n",
+      "--backend {}\n--devices {}\n--normalize {}\n",
       problem.epsilon, options.tolerance, name_of(options.norm), options.max_iterations, options.check_every,
       options.method, options.memory, resolved_topology(options, clients), name_of(options.passes),
       name_of(options.kernel), name_of(options.precision), name_of(options.stabilization), name_of(options.feasibility),
       options.local_steps, options.max_staleness, options.damping, name_of(options.damping_kind), options.grid.rows,
-      options.grid.columns, weights, options.keep_local, options.backend, devices);
+      options.grid.columns, weights, options.keep_local, options.backend, devices, options.normalize);
 }
 
 }  // namespace

@@ -21,9 +21,11 @@
 #include "solve/check_options.hpp"
 #include "solve/choose_backend.hpp"
 #include "solve/gather_result.hpp"
+#include "solve/given_units.hpp"
 #include "solve/high_precision.hpp"
 #include "solve/log_sinkhorn.hpp"
 #include "solve/memory_needs.hpp"
+#include "solve/rounding.hpp"
 #include "solve/summarize.hpp"
 
 namespace fedsinkhorn {
@@ -39,27 +41,11 @@ int threads_to_use(const Options& options, const ClientPlace& place) {
   return std::max(1, share);
 }
 
-/// Unit roundoff of the arithmetic times what it acts on.
-double floor_of(const Collectives& clients, const CheckedProblem& problem, Precision precision,
-                std::span<const Outcome> outcomes) {
-  switch (precision) {
-    case Precision::digits50: return 1e-48 * problem.mass;
-    // Costs of tf32 are off by 2^-11 of the products of coordinates, but by the same in every round.
-    case Precision::tf32:
-    case Precision::float32:
-    case Precision::mixed: return std::numeric_limits<float>::epsilon() / 2 * problem.mass;
-    case Precision::bfloat16: return 0x1p-9 * problem.mass;
-    case Precision::float64: break;
-  }
-  // Potentials written as float64 are off by half a unit in their last place.
-  double largest_f = 0;
-  double largest_g = 0;
-  for (const Outcome& outcome : outcomes) {
-    largest_f = std::max(largest_f, largest_magnitude(outcome.f.value));
-    largest_g = std::max(largest_g, largest_magnitude(outcome.g.value));
-  }
-  const double largest = greatest_of_all(clients, largest_f) + greatest_of_all(clients, largest_g);
-  return std::numeric_limits<double>::epsilon() / 2 * problem.mass * (4 + largest / problem.epsilon);
+/// A tolerance of 0 asks for as much as can be had; the usual tolerance is the measure then.
+void set_rounding_error(const CheckedProblem& problem, const Options& options, const RestSizes& sizes, Result& result) {
+  const double tolerance = options.tolerance > 0 ? options.tolerance : Options{}.tolerance;
+  result.rounding_error = rounding_error(problem, sizes);
+  result.rests_matter = result.rounding_error > problem.as_given(problem.mass * tolerance / 10);
 }
 
 /// What a solve hands over before results are gathered.
@@ -70,7 +56,7 @@ struct Solved {
 };
 
 Solved solve_precisely(const CheckedProblem& problem, const Options& options, Communicator& clock) {
-  Monitor monitor(options, clock);
+  Monitor monitor(options, problem, clock);
   Solved solved;
   std::vector<Evaluation> evaluations;
   for (PreciseOutcome& precise : precise_sinkhorn(problem, monitor)) {
@@ -104,7 +90,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const BlockSettings blocks{kernel, simd, computing.backend->make_block, computing.device, problem.targets};
     topology = entry.make({problem, effective, clients, blocks});
   });
-  Monitor monitor(options, traffic);
+  Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
   const Pacing pacing{method, differences_kept(options, problem.targets)};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads);
@@ -138,7 +124,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     traffic.set_phase(Phase::results);
     solved.result = summarize(problem, options, outcomes, evaluate(problem, *topology, options.norm, outcomes));
     describe(solved.result);
-    solved.result.error_floor = floor_of(clients, problem, options.precision, outcomes);
+    solved.result.error_floor = error_floor(clients, problem, options, outcomes);
     if (entry.is_asynchronous) gather_delays(clients, *topology->delays(), solved.result);
   } catch (const ClientLost&) {
     if (outcomes.empty()) outcomes = sinkhorn.so_far();
@@ -190,18 +176,26 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     if (place.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
   };
+  const bool is_accelerated = find_entry(methods(), options.method, "--method").make != nullptr;
+  const Gauge gauge = is_accelerated ? Gauge::balanced : Gauge::from_start;
+  bool is_in_given_units = false;
   try {
     if (options.precision == Precision::digits50) {
       solved = solve_precisely(checked, options, traffic);
-      result.error_floor = floor_of(clients, checked, options.precision, solved.outcomes);
+      result.error_floor = error_floor(clients, checked, options, solved.outcomes);
     } else {
       solve_fast(checked, options, entry, clients, traffic, threads, computing, solved);
     }
+    to_given_units(checked, gauge, solved.outcomes);
+    is_in_given_units = true;
+    set_rounding_error(checked, options, rest_sizes_of_all(clients, rest_sizes(checked, solved.outcomes)), result);
     gather_potentials(clients, checked, options.keep_local && !place.shares_process, solved.outcomes, result);
     gather_reports(clients, checked, traffic, solved.report, result);
     clients.barrier();  // who has left does not answer any more and would be taken for lost
   } catch (const ClientLost& lost) {
     if (!know_all_slices(checked, solved.outcomes)) throw;
+    if (!is_in_given_units) to_given_units(checked, gauge, solved.outcomes);
+    set_rounding_error(checked, options, rest_sizes(checked, solved.outcomes), result);
     spread_known_potentials(checked, solved.outcomes, result);
     result.status = Status::client_lost;
     result.exchanges = solved.report.exchanges;

@@ -14,20 +14,68 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Scalings relative to a shared base stay within exp(+-this): far from overflow, and what underflows is negligible.
+// Scalings relative to a shared base stay within exp(+-this) of the masses: far from overflow, and what underflows is
+// negligible.
 constexpr double kCloseEnough = 100;
 
-using Side = Potential Outcome::*;
+// Densities P_ij / (a_i b_j) are at most 1 / max(a_i, b_j). Smaller masses are taken for this one.
+constexpr double kLeastMass = 1e-140;
 
-/// The middle of the potentials of some outcomes, on a grid (see potentials.hpp).
-std::vector<double> middle(std::span<const Outcome> outcomes, std::span<const std::size_t> group, Side side,
+double log_of_mass(double mass) { return std::log(std::max(mass, kLeastMass)); }
+
+/// Of one target: P_ij = a_i b_j exp((phi_i + psi_j - C_ij) / epsilon). At large epsilon potentials are nearly epsilon
+/// log a_i, of which costs are a tiny part: to see it, that is taken out here, and so is the constant that could be
+/// moved from f to g.
+struct Density {
+  Potential phi;
+  Potential psi;
+};
+
+using Side = Potential Density::*;
+
+/// potential - epsilon log(mass), which takes more digits of the logarithm than a double has.
+Potential relative_to(const Potential& potential, const double* mass, double epsilon) {
+  Potential result = potential;
+  for (std::size_t i = 0; i < result.value.size(); ++i) {
+    if (!std::isfinite(potential.value[i])) continue;
+    const long double x = epsilon * std::log(static_cast<long double>(std::max(mass[i], kLeastMass)));
+    const auto high = static_cast<double>(x);
+    ExactSum sum{potential.value[i], potential.rest[i]};
+    sum.add(-high);
+    sum.add(static_cast<double>(high - x));
+    result.value[i] = sum.total();
+    result.rest[i] = (sum.value - result.value[i]) + sum.rest;
+  }
+  return result;
+}
+
+std::vector<Density> densities(const CheckedProblem& problem, const Collectives& clients,
+                               std::span<const Outcome> outcomes) {
+  std::vector<Density> result;
+  std::vector<double> greatest(outcomes.size(), -kInfinity);
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    result.push_back({relative_to(outcomes[k].f, problem.a.data(), problem.epsilon),
+                      relative_to(outcomes[k].g, problem.target(outcomes[k].target), problem.epsilon)});
+    for (const double x : result[k].phi.value) greatest[k] = std::max(greatest[k], x);
+  }
+  greatest_of_all(clients, greatest);
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    if (!std::isfinite(greatest[k])) continue;
+    shift(result[k].phi, {-greatest[k], 0});
+    shift(result[k].psi, {greatest[k], 0});
+  }
+  return result;
+}
+
+/// The middle of the potentials of some targets, on a grid (see potentials.hpp).
+std::vector<double> middle(std::span<const Density> targets, std::span<const std::size_t> group, Side side,
                            double grid) {
-  std::vector<double> base((outcomes.front().*side).value.size());
+  std::vector<double> base((targets.front().*side).value.size());
   for (std::size_t i = 0; i < base.size(); ++i) {
     double low = kInfinity;
     double high = -kInfinity;
     for (const std::size_t k : group) {
-      const double x = (outcomes[k].*side).value[i];
+      const double x = (targets[k].*side).value[i];
       if (!std::isfinite(x)) continue;
       low = std::min(low, x);
       high = std::max(high, x);
@@ -38,21 +86,26 @@ std::vector<double> middle(std::span<const Outcome> outcomes, std::span<const st
   return base;
 }
 
-double grid_of(const Collectives& clients, std::span<const Outcome> outcomes, std::span<const std::size_t> group) {
+double grid_of(const Collectives& clients, std::span<const Density> targets, std::span<const std::size_t> group) {
   double largest = 0;
   for (const std::size_t k : group) {
-    largest = std::max({largest, largest_magnitude(outcomes[k].f.value), largest_magnitude(outcomes[k].g.value)});
+    largest = std::max({largest, largest_magnitude(targets[k].phi.value), largest_magnitude(targets[k].psi.value)});
   }
   return exact_grid(greatest_of_all(clients, largest));
 }
 
-/// exp((potential - base) / epsilon).
-void scalings(const Potential& potential, std::span<const double> base, double epsilon, double* out) {
+/// (potential - base) / epsilon. -inf where there is no mass; NaN where there is some and no potential.
+std::vector<double> deviations(const Potential& potential, std::span<const double> base, const double* mass,
+                               double epsilon) {
+  std::vector<double> result(base.size(), -kInfinity);
   for (std::size_t i = 0; i < base.size(); ++i) {
-    out[i] = std::isfinite(potential.value[i])
-                 ? std::exp(((potential.value[i] - base[i]) + potential.rest[i]) / epsilon)
-                 : 0.0;
+    if (std::isfinite(potential.value[i])) {
+      result[i] = ((potential.value[i] - base[i]) + potential.rest[i]) / epsilon;
+    } else if (mass[i] > 0) {
+      result[i] = std::numeric_limits<double>::quiet_NaN();
+    }
   }
+  return result;
 }
 
 bool is_close(const Potential& potential, std::span<const double> base, double epsilon) {
@@ -64,63 +117,161 @@ bool is_close(const Potential& potential, std::span<const double> base, double e
   return true;
 }
 
-// With P = u v exp(t), t = (phi + psi - C) / epsilon, all costs follow from the marginals and sum P t:
-//   <P, C> = <phi, P 1> + <psi, P' 1> - epsilon sum P t
-//   sum P log P = <log u, P 1> + <log v, P' 1> + sum P t
-Evaluation from_sums(const CheckedProblem& problem, const Collectives& clients, Norm norm, const Outcome& outcome,
-                     const PlanSums& sums, std::span<const double> phi, std::span<const double> psi, const double* u,
-                     const double* v) {
-  const double* b = problem.target(outcome.target);
-  std::array<ExactSum, 4> parts{};
-  ExactSum& mass = parts[0];
-  ExactSum& linear = parts[1];
-  ExactSum& p_log_p = parts[2];
-  ExactSum& dual = parts[3];
-  linear.add(-problem.epsilon * sums.logarithm);
-  p_log_p.add(sums.logarithm);
-  const auto add = [&](const std::vector<double>& marginal, std::span<const double> base, const double* scaling,
-                       const double* wanted, const Potential& potential) {
-    for (std::size_t i = 0; i < marginal.size(); ++i) {
-      if (scaling[i] == 0) continue;
-      linear.add(base[i] * marginal[i]);
-      p_log_p.add(std::log(scaling[i]) * marginal[i]);
-      dual.add(wanted[i] * potential.value[i]);
-    }
-  };
-  add(sums.rows, phi, u, problem.a.data(), outcome.f);
-  add(sums.columns, psi, v, b, outcome.g);
-  for (const double x : sums.rows) mass.add(x);
-  add_up_of_all(clients, parts);
-  std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem.a.data(), problem.n()),
-                                     error_part(norm, sums.columns.data(), b, problem.m())};
-  combine_of_all(clients, norm, errors);
+/// Where one target is, relative to what the group shares: u_i = a_i exp(alpha_i), v_j = b_j exp(beta_j).
+struct Place {
+  std::vector<double> alpha;
+  std::vector<double> beta;
+};
 
-  Evaluation evaluation;
-  evaluation.cost.linear = linear.total();
-  evaluation.cost.entropy = mass.total() - p_log_p.total();
-  evaluation.cost.objective = evaluation.cost.linear - problem.epsilon * evaluation.cost.entropy;
-  evaluation.cost.dual = dual.total() - problem.epsilon * mass.total();
-  evaluation.error = {error_of(norm, errors[0]), error_of(norm, errors[1])};
-  return evaluation;
+double largest_finite(const Place& place) {
+  return std::max(largest_magnitude(place.alpha), largest_magnitude(place.beta));
+}
+
+/// Sums over the plan and its marginals, in the units of the checked problem.
+struct Totals {
+  ExactSum mass;        // sum P
+  ExactSum cost;        // sum P C
+  ExactSum shared;      // sum P t, t = (phi_i + psi_j - C_ij) / epsilon being what the group shares
+  ExactSum own;         // sum P (alpha_i + beta_j): sum P log(P / ab) is the sum of both
+  ExactSum mass_logs;   // sum P log(a_i b_j)
+  ExactSum divergence;  // sum u v (K t - K + 1)
+  ExactSum grown_a;     // sum u - sum a
+  ExactSum grown_b;     // sum v - sum b
+  ExactSum total_a;
+  ExactSum total_b;
+  ExactSum dual;  // <f, a> + <g, b>
+
+  template <class Totals>
+  static auto in_order(Totals& totals) {
+    return std::array{&totals.mass,      &totals.cost,       &totals.shared,  &totals.own,
+                      &totals.mass_logs, &totals.divergence, &totals.grown_a, &totals.grown_b,
+                      &totals.total_a,   &totals.total_b,    &totals.dual};
+  }
+
+  void add_up(const Collectives& clients) {
+    const auto sums = in_order(*this);
+    std::vector<ExactSum> values;
+    for (const ExactSum* sum : sums) values.push_back(*sum);
+    add_up_of_all(clients, values);
+    for (std::size_t k = 0; k < sums.size(); ++k) *sums[k] = values[k];
+  }
+};
+
+/// The products are exact: they may cancel.
+void add_product(ExactSum& sum, double x, double y) {
+  const double product = x * y;
+  sum.add(product);
+  if (std::isfinite(product)) sum.rest += std::fma(x, y, -product);
+}
+
+void add_side(const std::vector<double>& marginal, const std::vector<double>& deviation, const double* mass,
+              const Potential& potential, ExactSum& grown, ExactSum& total, Totals& totals) {
+  for (std::size_t i = 0; i < marginal.size(); ++i) {
+    if (deviation[i] == -kInfinity) continue;
+    totals.own.add(deviation[i] * marginal[i]);
+    totals.mass_logs.add(log_of_mass(mass[i]) * marginal[i]);
+    grown.add(mass[i] * std::expm1(deviation[i]));
+    total.add(mass[i]);
+    add_product(totals.dual, mass[i], potential.value[i]);
+    add_product(totals.dual, mass[i], potential.rest[i]);
+  }
+}
+
+/// sum P log(P / ab) - sum P + sum a sum b. are_close: no deviation is large.
+double divergence(const Totals& totals, bool are_close) {
+  if (!are_close) {
+    ExactSum sum = totals.shared;
+    sum.add(totals.own);
+    sum.add(-totals.mass.total());
+    sum.add(totals.total_a.total() * totals.total_b.total());
+    return sum.total();
+  }
+  // At large epsilon P is nearly ab, and the sums above, of order 1, nearly cancel to order 1 / epsilon^2. So:
+  //   sum u v (K t - K + 1) + sum P (alpha + beta) - (sum u sum v - sum a sum b),   each of order 1 / epsilon.
+  ExactSum sum = totals.divergence;
+  sum.add(totals.own);
+  sum.add(-totals.grown_a.total() * (totals.total_b.total() + totals.grown_b.total()));
+  sum.add(-totals.grown_b.total() * totals.total_a.total());
+  return sum.total();
+}
+
+/// In the units of the masses given: with P = 2^k P', log P = log P' + k log 2.
+Costs costs_of(const CheckedProblem& problem, const Totals& totals, bool are_close) {
+  const double epsilon = problem.epsilon;
+  const double mass = totals.mass.total();
+  const double log_scale = log_of_power(1, problem.mass_exponent).total();
+  ExactSum log_density = totals.shared;
+  log_density.add(totals.own);
+  ExactSum p_log_p = log_density;
+  p_log_p.add(totals.mass_logs);
+  p_log_p.add(log_scale * mass);
+  const double linear = totals.cost.total();
+  const double entropy = mass - p_log_p.total();
+  ExactSum dual = totals.dual;
+  dual.add(epsilon * log_scale * totals.total_a.total());
+  dual.add(-epsilon * mass);
+
+  Costs cost;
+  cost.linear = problem.as_given(linear);
+  cost.entropy = problem.as_given(entropy);
+  cost.objective = problem.as_given(linear - epsilon * entropy);
+  cost.dual = problem.as_given(dual.total());
+  cost.shannon_entropy = problem.as_given(-p_log_p.total());
+  if (problem.mass_exponent == 0) {
+    cost.kl_objective = linear + epsilon * divergence(totals, are_close);
+  } else {
+    // The masses of the product a x b are scaled twice.
+    const double of_plan = log_density.total() - log_scale * mass - mass;
+    const double product =
+        problem.as_given(problem.as_given(epsilon * totals.total_a.total() * totals.total_b.total()));
+    cost.kl_objective = problem.as_given(linear + epsilon * of_plan) + product;
+  }
+  return cost;
 }
 
 void evaluate_group(const CheckedProblem& problem, Topology& topology, Norm norm, std::span<const Outcome> outcomes,
-                    std::span<const std::size_t> group, std::vector<Evaluation>& result) {
-  const double grid = grid_of(topology.clients(), outcomes, group);
-  const std::vector<double> phi = middle(outcomes, group, &Outcome::f, grid);
-  const std::vector<double> psi = middle(outcomes, group, &Outcome::g, grid);
+                    std::span<const Density> targets, std::span<const std::size_t> group,
+                    std::vector<Evaluation>& result) {
+  const Collectives& clients = topology.clients();
+  const double grid = grid_of(clients, targets, group);
+  const std::vector<double> phi = middle(targets, group, &Density::phi, grid);
+  const std::vector<double> psi = middle(targets, group, &Density::psi, grid);
   const std::size_t n = problem.n();
   const std::size_t m = problem.m();
   std::vector<double> u(group.size() * n);
   std::vector<double> v(group.size() * m);
+  std::vector<Place> places(group.size());
+  std::vector<double> farthest(group.size());
+  const auto scaling = [](double mass, double deviation) {
+    return deviation == -kInfinity ? 0.0 : std::max(mass, kLeastMass) * std::exp(deviation);
+  };
   for (std::size_t k = 0; k < group.size(); ++k) {
-    scalings(outcomes[group[k]].f, phi, problem.epsilon, u.data() + k * n);
-    scalings(outcomes[group[k]].g, psi, problem.epsilon, v.data() + k * m);
+    const Density& density = targets[group[k]];
+    const double* b = problem.target(outcomes[group[k]].target);
+    places[k] = {deviations(density.phi, phi, problem.a.data(), problem.epsilon),
+                 deviations(density.psi, psi, b, problem.epsilon)};
+    farthest[k] = largest_finite(places[k]);
+    for (std::size_t i = 0; i < n; ++i) u[k * n + i] = scaling(problem.a[i], places[k].alpha[i]);
+    for (std::size_t j = 0; j < m; ++j) v[k * m + j] = scaling(b[j], places[k].beta[j]);
   }
+  greatest_of_all(clients, farthest);
   const std::vector<PlanSums> sums = topology.plan_sums(phi, psi, group.size(), u.data(), v.data());
   for (std::size_t k = 0; k < group.size(); ++k) {
-    result[group[k]] = from_sums(problem, topology.clients(), norm, outcomes[group[k]], sums[k], phi, psi,
-                                 u.data() + k * n, v.data() + k * m);
+    const Outcome& outcome = outcomes[group[k]];
+    const double* b = problem.target(outcome.target);
+    Totals totals;
+    for (const double x : sums[k].rows) totals.mass.add(x);
+    totals.cost = sums[k].cost;
+    totals.shared = sums[k].logarithm;
+    totals.divergence = sums[k].divergence;
+    add_side(sums[k].rows, places[k].alpha, problem.a.data(), outcome.f, totals.grown_a, totals.total_a, totals);
+    add_side(sums[k].columns, places[k].beta, b, outcome.g, totals.grown_b, totals.total_b, totals);
+    totals.add_up(clients);
+    std::array<ErrorPart, 2> errors = {error_part(norm, sums[k].rows.data(), problem.a.data(), n),
+                                       error_part(norm, sums[k].columns.data(), b, m)};
+    combine_of_all(clients, norm, errors);
+    result[group[k]] = {costs_of(problem, totals, farthest[k] <= 1),
+                        {problem.as_given(error_of(norm, errors[0])), problem.as_given(error_of(norm, errors[1]))}};
   }
 }
 
@@ -129,21 +280,22 @@ void evaluate_group(const CheckedProblem& problem, Topology& topology, Norm norm
 std::vector<Evaluation> evaluate(const CheckedProblem& problem, Topology& topology, Norm norm,
                                  std::span<const Outcome> outcomes) {
   std::vector<Evaluation> result(outcomes.size());
+  const std::vector<Density> targets = densities(problem, topology.clients(), outcomes);
   std::vector<std::size_t> everyone(outcomes.size());
   std::iota(everyone.begin(), everyone.end(), std::size_t{0});
-  const double grid = grid_of(topology.clients(), outcomes, everyone);
-  const std::vector<double> phi = middle(outcomes, everyone, &Outcome::f, grid);
-  const std::vector<double> psi = middle(outcomes, everyone, &Outcome::g, grid);
+  const double grid = grid_of(topology.clients(), targets, everyone);
+  const std::vector<double> phi = middle(targets, everyone, &Density::phi, grid);
+  const std::vector<double> psi = middle(targets, everyone, &Density::psi, grid);
   std::vector<bool> is_far(outcomes.size());
   for (const std::size_t k : everyone) {
-    is_far[k] = !is_close(outcomes[k].f, phi, problem.epsilon) || !is_close(outcomes[k].g, psi, problem.epsilon);
+    is_far[k] = !is_close(targets[k].phi, phi, problem.epsilon) || !is_close(targets[k].psi, psi, problem.epsilon);
   }
   any_of_all(topology.clients(), is_far);
   std::vector<std::size_t> close;
   std::vector<std::size_t> far;
   for (const std::size_t k : everyone) (is_far[k] ? far : close).push_back(k);
-  if (!close.empty()) evaluate_group(problem, topology, norm, outcomes, close, result);
-  for (const std::size_t k : far) evaluate_group(problem, topology, norm, outcomes, {&k, 1}, result);
+  if (!close.empty()) evaluate_group(problem, topology, norm, outcomes, targets, close, result);
+  for (const std::size_t k : far) evaluate_group(problem, topology, norm, outcomes, targets, {&k, 1}, result);
   return result;
 }
 

@@ -10,6 +10,7 @@
 
 namespace fedsinkhorn {
 
+/// In the units of the masses given.
 struct Evaluation {
   Costs cost;
   MarginalErrors error;

@@ -32,8 +32,8 @@ void fix_gauge(const Collectives& clients, const CheckedProblem& problem, std::v
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     const double constant = differences[k].total() / (2 * problem.mass);
     if (!std::isfinite(constant)) continue;
-    shift(outcomes[k].f, constant);
-    shift(outcomes[k].g, -constant);
+    shift(outcomes[k].f, {constant, 0});
+    shift(outcomes[k].g, {-constant, 0});
   }
 }
 

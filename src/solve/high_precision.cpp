@@ -12,6 +12,25 @@ using Number =
     boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<50, boost::multiprecision::allocate_stack>,
                                   boost::multiprecision::et_off>;
 
+/// MPFR's exponents as wide as they get while this lives; they are this thread's own. exp(-C / epsilon) then stays
+/// positive for C / epsilon up to 3e18.
+class WideExponents {
+ public:
+  WideExponents() : least_(mpfr_get_emin()), greatest_(mpfr_get_emax()) {
+    mpfr_set_emin(mpfr_get_emin_min());
+    mpfr_set_emax(mpfr_get_emax_max());
+  }
+  ~WideExponents() {
+    mpfr_set_emin(least_);
+    mpfr_set_emax(greatest_);
+  }
+  WideExponents(const WideExponents&) = delete;
+  WideExponents& operator=(const WideExponents&) = delete;
+
+ private:
+  mpfr_exp_t least_, greatest_;
+};
+
 /// C_ij in 50 digits; infinite where the pair is forbidden.
 class PreciseCost {
  public:
@@ -177,28 +196,42 @@ class PreciseSinkhorn {
     return z;
   }
 
+  // In the units of the masses given.
   [[nodiscard]] Costs costs(const std::vector<Number>& u, const std::vector<Number>& v, const std::vector<Number>& a,
                             const std::vector<Number>& b) const {
+    const Number scale = ldexp(Number(1), problem_.mass_exponent);
+    const Number epsilon = problem_.epsilon;
     Number linear = 0;
-    Number entropy = 0;
+    Number p_log_p = 0;
+    Number log_density = 0;
     Number mass = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t j = 0; j < m_; ++j) {
-        const Number plan = u[i] * kernel_[i * m_ + j] * v[j];
+        const Number plan = u[i] * kernel_[i * m_ + j] * v[j] * scale;
         if (plan == 0) continue;
         linear += plan * cost_(i, j);
-        entropy -= plan * (log(plan) - 1);
+        p_log_p += plan * log(plan);
+        log_density += plan * log(plan / (scale * a[i] * scale * b[j]));
         mass += plan;
       }
     }
-    Number dual = -problem_.epsilon * mass;
-    for (std::size_t i = 0; i < n_; ++i) dual += a[i] * problem_.epsilon * log(u[i]);
-    for (std::size_t j = 0; j < m_; ++j) {
-      if (b[j] > 0) dual += b[j] * problem_.epsilon * log(v[j]);
+    Number total_a = 0;
+    Number total_b = 0;
+    // The factor of the masses goes to f; where it goes makes no difference to the sum.
+    Number dual = -epsilon * mass;
+    for (std::size_t i = 0; i < n_; ++i) {
+      dual += scale * a[i] * epsilon * log(scale * u[i]);
+      total_a += scale * a[i];
     }
-    const Number objective = linear - problem_.epsilon * entropy;
-    return {linear.convert_to<double>(), entropy.convert_to<double>(), objective.convert_to<double>(),
-            dual.convert_to<double>()};
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (b[j] > 0) dual += scale * b[j] * epsilon * log(v[j]);
+      total_b += scale * b[j];
+    }
+    const Number entropy = mass - p_log_p;
+    const Number objective = linear - epsilon * entropy;
+    const Number kl_objective = linear + epsilon * (log_density - mass + total_a * total_b);
+    return {linear.convert_to<double>(), entropy.convert_to<double>(),          objective.convert_to<double>(),
+            dual.convert_to<double>(),   Number(-p_log_p).convert_to<double>(), kl_objective.convert_to<double>()};
   }
 
   const CheckedProblem& problem_;
@@ -211,6 +244,7 @@ class PreciseSinkhorn {
 }  // namespace
 
 std::vector<PreciseOutcome> precise_sinkhorn(const CheckedProblem& problem, Monitor& monitor) {
+  const WideExponents wide;
   const PreciseSinkhorn solver(problem);
   std::vector<PreciseOutcome> outcomes;
   for (std::size_t k = 0; k < problem.targets; ++k) outcomes.push_back(solver.solve(k, monitor));

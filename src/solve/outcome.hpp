@@ -16,6 +16,7 @@ struct WholePotentials {
   Potential g;
 };
 
+/// In the units of the checked problem, which may not be those of the masses given (CheckedProblem::mass_exponent).
 struct Outcome {
   std::size_t target = 0;
   Status status = Status::iteration_limit;

@@ -46,6 +46,15 @@ Potential potential_of(const std::vector<double>& values, const std::vector<doub
   return potential;
 }
 
+/// Kernels below 2e-300 are taken for 0, and those above 1e308 for infinite: entries of plans with such masses are
+/// formed of others. Only as far as needed, since there may be much smaller entries beside.
+int exponent_to_take_out(double mass) {
+  constexpr int kMost = 900;
+  if (!(mass > 0) || !std::isfinite(mass)) return 0;
+  const int exponent = std::ilogb(mass);
+  return mass < 0.5 ? exponent : std::max(0, exponent - kMost);
+}
+
 void check_shapes(const Problem& problem, const Result& result) {
   const auto* matrix = std::get_if<CostMatrix>(&problem.cost);
   const auto* points = std::get_if<PointClouds>(&problem.cost);
@@ -90,7 +99,9 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
   const std::vector<std::size_t>& lines = state_->with_mass.rows;
   const std::vector<std::size_t>& columns = state_->with_mass.columns;
   const double epsilon = state_->with_mass.input->epsilon;
-  const Potential f = potential_of(result.f, result.f_rest, lines, target, result.targets);
+  Potential f = potential_of(result.f, result.f_rest, lines, target, result.targets);
+  const int exponent = exponent_to_take_out(result.mass);
+  if (exponent != 0) shift(f, log_of_power(epsilon, -exponent));
   const Potential g = potential_of(result.g, result.g_rest, columns, target, result.targets);
   const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));
   std::vector<double> phi(lines.size());
@@ -120,7 +131,7 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
       const double scaling = u[line + k];
       for (std::size_t j = 0; j < columns.size(); ++j) {
         const bool empty = scaling == 0 || v[j] == 0;
-        row[columns[j]] = empty ? 0.0 : scaling * kernel[k * stride + j] * v[j];
+        row[columns[j]] = empty ? 0.0 : std::ldexp(scaling * kernel[k * stride + j] * v[j], exponent);
       }
     }
     state_->cost->rows_done(line, some);

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/exact_sum.hpp"
-
 namespace fedsinkhorn {
 
 double exact_grid(double largest) {
@@ -48,7 +46,7 @@ void split(const Potential& potential, std::span<const double> mass, double epsi
   }
 }
 
-void shift(Potential& potential, double constant) {
+void shift(Potential& potential, const ExactSum& constant) {
   for (std::size_t i = 0; i < potential.value.size(); ++i) {
     if (!std::isfinite(potential.value[i])) continue;
     ExactSum sum{potential.value[i], potential.rest[i]};
@@ -56,6 +54,14 @@ void shift(Potential& potential, double constant) {
     potential.value[i] = sum.total();
     potential.rest[i] = (sum.value - potential.value[i]) + sum.rest;
   }
+}
+
+ExactSum log_of_power(double epsilon, int exponent) {
+  // log 2 in two parts, the first so short that its product with the exponent is exact.
+  constexpr double high = 0x1.62e42feep-1;
+  constexpr double low = 0x1.a39ef35793c76p-33;
+  const double first = epsilon * (exponent * high);
+  return {first, std::fma(epsilon, exponent * high, -first) + epsilon * (exponent * low)};
 }
 
 double largest_magnitude(std::span<const double> values) {

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "core/exact_sum.hpp"
+
 namespace fedsinkhorn {
 
 struct Potential {
@@ -33,7 +35,10 @@ void split(const Potential& potential, std::span<const double> mass, double epsi
            std::span<double> base, std::span<double> scaling);
 
 /// Adds a constant to every element. No digits are lost.
-void shift(Potential& potential, double constant);
+void shift(Potential& potential, const ExactSum& constant);
+
+/// epsilon log(2^exponent), to 25 digits.
+[[nodiscard]] ExactSum log_of_power(double epsilon, int exponent);
 
 /// Largest finite absolute value.
 [[nodiscard]] double largest_magnitude(std::span<const double> values);

@@ -17,13 +17,15 @@ std::vector<TraceRow> Monitor::take_trace() {
 
 void Monitor::record(std::int64_t iteration, MarginalErrors errors, std::size_t targets_left, const Pace& pace) {
   const double seconds = clock_.now() - start_;
+  const double error_a = problem_.as_given(errors.a);
+  const double error_b = problem_.as_given(errors.b);
   if (iteration > last_row_.iteration) {
-    last_row_ = {iteration, seconds, errors.a, errors.b, pace.epsilon, pace.rejected, pace.history, pace.omega};
+    last_row_ = {iteration, seconds, error_a, error_b, pace.epsilon, pace.rejected, pace.history, pace.omega};
     if (rows_seen_++ % trace_stride_ == 0) trace_.push_back(last_row_);
     if (trace_.size() == kMostTraceRows) thin_out_trace();
   }
   if (options_.on_check) {
-    options_.on_check({iteration, options_.max_iterations, seconds, errors.a, errors.b, options_.tolerance,
+    options_.on_check({iteration, options_.max_iterations, seconds, error_a, error_b, problem_.as_given(tolerance()),
                        targets_left, pace.epsilon, pace.is_on_the_way});
   }
 }

@@ -8,6 +8,7 @@
 #include "comm/stopwatch.hpp"
 #include "core/marginal_error.hpp"
 #include "fedsinkhorn/options.hpp"
+#include "problem/checked_problem.hpp"
 
 namespace fedsinkhorn {
 
@@ -23,9 +24,9 @@ struct Pace {
 /// Counts time, keeps the trace, tells the observer, and knows the limits.
 class Monitor {
  public:
-  /// Both must outlive it.
-  Monitor(const Options& options, Communicator& clock)
-      : options_(options), clock_(clock), start_(clock.now()), iterating_(clock) {}
+  /// All must outlive it.
+  Monitor(const Options& options, const CheckedProblem& problem, Communicator& clock)
+      : options_(options), problem_(problem), clock_(clock), start_(clock.now()), iterating_(clock) {}
 
   /// Whether a check is due at `iteration`, the one before having been `last`.
   [[nodiscard]] bool is_check(std::int64_t last, std::int64_t iteration) const {
@@ -33,10 +34,13 @@ class Monitor {
   }
   [[nodiscard]] bool is_check(std::int64_t iteration) const { return is_check(iteration - 1, iteration); }
   [[nodiscard]] bool interrupted() const { return options_.interrupt != nullptr && options_.interrupt->load(); }
+  /// The error to reach, in the units of the checked problem.
+  [[nodiscard]] double tolerance() const { return options_.tolerance * problem_.mass; }
   /// A tolerance of 0 asks for the whole budget: nothing is small enough.
-  [[nodiscard]] bool small_enough(double error) const { return options_.tolerance > 0 && error <= options_.tolerance; }
+  [[nodiscard]] bool small_enough(double error) const { return options_.tolerance > 0 && error <= tolerance(); }
   [[nodiscard]] const Options& options() const { return options_; }
 
+  /// Errors are in the units of the checked problem; the trace and the observer get them in those of the masses given.
   /// Rows of targets that are finished one by one after the rest would repeat iteration numbers: only later ones count.
   void record(std::int64_t iteration, MarginalErrors errors, std::size_t targets_left, const Pace& pace);
 
@@ -50,6 +54,7 @@ class Monitor {
   void thin_out_trace();
 
   const Options& options_;
+  const CheckedProblem& problem_;
   Communicator& clock_;
   double start_;
   Stopwatch iterating_;

@@ -14,6 +14,15 @@ Status overall(std::span<const TargetResult> targets) {
   return Status::converged;
 }
 
+Costs sum(const Costs& x, const Costs& y) {
+  return {x.linear + y.linear,
+          x.entropy + y.entropy,
+          x.objective + y.objective,
+          x.dual + y.dual,
+          x.shannon_entropy + y.shannon_entropy,
+          x.kl_objective + y.kl_objective};
+}
+
 }  // namespace
 
 Result summarize(const CheckedProblem& problem, const Options& options, std::span<const Outcome> outcomes,
@@ -22,21 +31,20 @@ Result summarize(const CheckedProblem& problem, const Options& options, std::spa
   result.rows = problem.rows.given;
   result.columns = problem.columns.given;
   result.targets = problem.targets;
+  result.mass = problem.as_given(problem.mass);
   result.mass_rescaled = problem.mass_rescaled;
   result.norm = options.norm;
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     const Outcome& outcome = outcomes[k];
     const Evaluation& evaluation = evaluations[k];
-    result.per_target.push_back({outcome.status, outcome.iterations, outcome.error, evaluation.cost});
+    const MarginalErrors error = {problem.as_given(outcome.error.a), problem.as_given(outcome.error.b)};
+    result.per_target.push_back({outcome.status, outcome.iterations, error, evaluation.cost});
     result.iterations = std::max(result.iterations, outcome.iterations);
-    result.error.a = worse(result.error.a, outcome.error.a);
-    result.error.b = worse(result.error.b, outcome.error.b);
+    result.error.a = worse(result.error.a, error.a);
+    result.error.b = worse(result.error.b, error.b);
     result.exact_error.a = worse(result.exact_error.a, evaluation.error.a);
     result.exact_error.b = worse(result.exact_error.b, evaluation.error.b);
-    result.cost.linear += evaluation.cost.linear;
-    result.cost.entropy += evaluation.cost.entropy;
-    result.cost.objective += evaluation.cost.objective;
-    result.cost.dual += evaluation.cost.dual;
+    result.cost = sum(result.cost, evaluation.cost);
   }
   result.status = overall(result.per_target);
   return result;
@@ -44,7 +52,7 @@ Result summarize(const CheckedProblem& problem, const Options& options, std::spa
 
 std::vector<Evaluation> unknown_evaluations(std::size_t count) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  return std::vector<Evaluation>(count, {{unknown, unknown, unknown, unknown}, {unknown, unknown}});
+  return std::vector<Evaluation>(count, {{unknown, unknown, unknown, unknown, unknown, unknown}, {unknown, unknown}});
 }
 
 }  // namespace fedsinkhorn

@@ -235,7 +235,9 @@ class Star final : public Topology {
       own[k].columns.resize(columns_.own_size());
       rows_.deal_out(1, all[k].rows, own[k].rows.data());
       columns_.deal_out(1, all[k].columns, own[k].columns.data());
-      own[k].logarithm = all[k].logarithm;  // 0 but at the server
+      own[k].logarithm = all[k].logarithm;  // these are 0 but at the server
+      own[k].cost = all[k].cost;
+      own[k].divergence = all[k].divergence;
     }
     return own;
   }

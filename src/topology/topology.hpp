@@ -101,7 +101,7 @@ class Topology {
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
   virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
                                std::span<double> sums) = 0;
-  /// Row and column sums of the own slices; PlanSums::logarithm is this client's share of the sum.
+  /// Row and column sums of the own slices; the sums over the whole plan are this client's shares.
   [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                         std::size_t targets, const double* u, const double* v) = 0;
 

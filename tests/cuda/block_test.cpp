@@ -121,7 +121,12 @@ void compare(const Case& test) {
   for (std::size_t k = 0; k < targets; ++k) {
     expect_close(plans[k].rows, expected_plans[k].rows, 1e-12, "plan rows");
     expect_close(plans[k].columns, expected_plans[k].columns, 1e-12, "plan columns");
-    EXPECT_NEAR(plans[k].logarithm, expected_plans[k].logarithm, 1e-10 * (1 + std::abs(expected_plans[k].logarithm)));
+    const auto expect_near = [](const ExactSum& sum, const ExactSum& expected) {
+      EXPECT_NEAR(sum.total(), expected.total(), 1e-10 * (1 + std::abs(expected.total())));
+    };
+    expect_near(plans[k].logarithm, expected_plans[k].logarithm);
+    expect_near(plans[k].cost, expected_plans[k].cost);
+    expect_near(plans[k].divergence, expected_plans[k].divergence);
   }
 }
 

@@ -191,7 +191,7 @@ TEST(Auto, TheTotalOfTheMassesDoesNotMatter) {
     for (double& x : scaled.a) x *= mass;
     for (double& x : scaled.b) x *= mass;
     for (const char* method : {"auto", "overrelaxed"}) {
-      const Result result = solve(scaled.view(), with_method(method, 1e-9 * mass));
+      const Result result = solve(scaled.view(), with_method(method, 1e-9));
       EXPECT_EQ(result.status, Status::converged);
       EXPECT_LE(result.iterations, 2 * solve(owned.view(), with_method(method)).iterations);
     }
@@ -498,7 +498,7 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   const CheckedProblem problem = check_problem(owned.view(), options, {entry.layout(0, 1, options)}, clients, 1);
   const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
   NoisyTopology topology(entry.make({problem, options, clients, block}), noise);
-  Monitor monitor(options, traffic);
+  Monitor monitor(options, problem, traffic);
   const Pacing pacing{find_entry(methods(), options.method, "--method"), 16};
   AbsorbedSinkhorn sinkhorn(problem, topology, traffic, monitor, pacing, safe_scaling(options.precision), 1);
   const std::vector<Outcome> outcomes = sinkhorn.run();

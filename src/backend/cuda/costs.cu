@@ -116,8 +116,28 @@ __global__ void join_log_sums(const LogSum* parts, std::size_t chunks, std::size
 
 constexpr int kPlanTargets = static_cast<int>(DeviceCosts::kPlanTargets);
 
-/// sum K w, and sum K t w if kRows, of up to kPlanTargets weights (targets x summands). parts: chunks x targets x lines
-/// of the one, then of the other.
+/// K t - K + 1 for K = e^t: see kernel/log_sums.hpp.
+__device__ double divergence_of(double kernel, double t) {
+  if (!(fabs(t) < 0.25)) return kernel > 0 ? kernel * t - kernel + 1 : 1.0;
+  constexpr double coefficients[] = {11.0 / 479001600.0,
+                                     10.0 / 39916800.0,
+                                     9.0 / 3628800.0,
+                                     8.0 / 362880.0,
+                                     7.0 / 40320.0,
+                                     6.0 / 5040.0,
+                                     5.0 / 720.0,
+                                     4.0 / 120.0,
+                                     3.0 / 24.0,
+                                     2.0 / 6.0,
+                                     0.5};
+  double series = 12.0 / 6227020800.0;
+#pragma unroll
+  for (const double coefficient : coefficients) series = series * t + coefficient;
+  return series * t * t;
+}
+
+/// sum K w of up to kPlanTargets weights (targets x summands); if kRows also the other kPlanSums. parts: of each of
+/// them, one after the other, chunks x targets x lines.
 template <bool kRows, class Costs>
 __global__ void __launch_bounds__(kTileThreads)
     plan_parts(Costs costs, CostShape shape, const double* phi, const double* psi, double inverse_epsilon, int targets,
@@ -132,6 +152,8 @@ __global__ void __launch_bounds__(kTileThreads)
 
   double sums[kEach][kPlanTargets] = {};
   double log_sums[kEach][kPlanTargets] = {};
+  double cost_sums[kEach][kPlanTargets] = {};
+  double divergences[kEach][kPlanTargets] = {};
   for (std::size_t s0 = first; s0 < last; s0 += kTile) {
     const std::size_t i0 = kRows ? line0 : s0;
     const std::size_t j0 = kRows ? s0 : line0;
@@ -146,12 +168,18 @@ __global__ void __launch_bounds__(kTileThreads)
         const std::size_t line = kRows ? tile_row(line0, a) : tile_column(line0, a);
         if (line >= lines) continue;
         const double potential = kRows ? phi[line] + psi[s] : phi[s] + psi[line];
-        const double t = (potential - (kRows ? cost[a][b] : cost[b][a])) * inverse_epsilon;
+        const double of_pair = kRows ? cost[a][b] : cost[b][a];
+        const double t = (potential - of_pair) * inverse_epsilon;
         const double value = exp(t);
+        if constexpr (kRows) {
+          const double divergence = divergence_of(value, t);
+          for (int k = 0; k < kPlanTargets; ++k) divergences[a][k] += divergence * weight[k];
+        }
         if (!(value > 0)) continue;
         for (int k = 0; k < kPlanTargets; ++k) {
           sums[a][k] += value * weight[k];
           if constexpr (kRows) log_sums[a][k] += value * t * weight[k];
+          if constexpr (kRows) cost_sums[a][k] += value * of_pair * weight[k];
         }
       }
     }
@@ -172,7 +200,12 @@ __global__ void __launch_bounds__(kTileThreads)
   for (int k = 0; k < kPlanTargets; ++k) {
     if (k >= targets) break;
     write(sums, k, parts);
-    if constexpr (kRows) write(log_sums, k, parts + gridDim.y * targets * lines);
+    if constexpr (kRows) {
+      const std::size_t size = std::size_t{gridDim.y} * targets * lines;
+      write(log_sums, k, parts + size);
+      write(cost_sums, k, parts + 2 * size);
+      write(divergences, k, parts + 3 * size);
+    }
   }
 }
 
@@ -218,7 +251,7 @@ void with_costs(const std::variant<DeviceMatrix, DevicePoints>& source, const F&
 std::size_t DeviceCosts::scratch_size(std::size_t rows, std::size_t columns) {
   const std::size_t along_rows = chunks_of(columns) * rows;
   const std::size_t along_columns = chunks_of(rows) * columns;
-  return 2 * kPlanTargets * std::max(along_rows, along_columns);
+  return kPlanSums * kPlanTargets * std::max(along_rows, along_columns);
 }
 
 void DeviceCosts::fill_kernel(const double* phi, const double* psi, double epsilon, Storage storage, void* to,
@@ -271,8 +304,7 @@ void DeviceCosts::column_log_sums(const double* phi, const double* log_weights, 
 }
 
 void DeviceCosts::plan_row_sums(const double* phi, const double* psi, double epsilon, std::size_t targets,
-                                const double* v, double* scratch, double* sums, double* log_sums,
-                                cudaStream_t stream) const {
+                                const double* v, double* scratch, double* sums, cudaStream_t stream) const {
   if (rows_ == 0 || targets == 0) return;
   const std::size_t chunks = chunks_of(columns_);
   const std::size_t size = targets * rows_;
@@ -282,8 +314,10 @@ void DeviceCosts::plan_row_sums(const double* phi, const double* psi, double eps
     plan_parts<true><<<grid, kTileThreads, 0, stream>>>(costs, {rows_, columns_}, phi, psi, 1 / epsilon,
                                                         static_cast<int>(targets), v, scratch);
   });
-  add_chunks<<<blocks_for(size), kTileThreads, 0, stream>>>(scratch, chunks, size, sums);
-  add_chunks<<<blocks_for(size), kTileThreads, 0, stream>>>(scratch + chunks * size, chunks, size, log_sums);
+  for (std::size_t which = 0; which < kPlanSums; ++which) {
+    add_chunks<<<blocks_for(size), kTileThreads, 0, stream>>>(scratch + which * chunks * size, chunks, size,
+                                                              sums + which * size);
+  }
   check(cudaGetLastError(), "summing the rows of a plan");
 }
 

@@ -43,11 +43,13 @@ class DeviceCosts {
   void column_log_sums(const double* phi, const double* log_weights, double epsilon, double* scratch, double* sums,
                        cudaStream_t stream) const;
 
-  /// With K_ij = exp(t_ij), t_ij = (phi_i + psi_j - C_ij) / epsilon: sum_j K_ij v_j and sum_j K_ij t_ij v_j of each
-  /// target, and sum_i K_ij u_i. Outputs targets x rows, targets x rows, targets x columns; targets <= kPlanTargets.
+  /// With K_ij = exp(t_ij), t_ij = (phi_i + psi_j - C_ij) / epsilon, of each target: kPlanSums sums over j, of K_ij
+  /// v_j, K_ij t_ij v_j, K_ij C_ij v_j and (K_ij t_ij - K_ij + 1) v_j, one after the other, each targets x rows; and
+  /// the sum over i of K_ij u_i, targets x columns. targets <= kPlanTargets.
   static constexpr std::size_t kPlanTargets = 4;
+  static constexpr std::size_t kPlanSums = 4;
   void plan_row_sums(const double* phi, const double* psi, double epsilon, std::size_t targets, const double* v,
-                     double* scratch, double* sums, double* log_sums, cudaStream_t stream) const;
+                     double* scratch, double* sums, cudaStream_t stream) const;
   void plan_column_sums(const double* phi, const double* psi, double epsilon, std::size_t targets, const double* u,
                         double* scratch, double* sums, cudaStream_t stream) const;
 

@@ -149,20 +149,21 @@ class CudaBlock final : public Block {
     DeviceBuffer<double> plan_phi(rows());
     DeviceBuffer<double> plan_psi(columns());
     DeviceBuffer<double> weights(DeviceCosts::kPlanTargets * std::max(rows(), columns()));
-    DeviceBuffer<double> sums(DeviceCosts::kPlanTargets * std::max(rows(), columns()));
+    DeviceBuffer<double> sums(DeviceCosts::kPlanTargets * std::max(DeviceCosts::kPlanSums * rows(), columns()));
     upload(phi.data(), rows(), plan_phi);
     upload(psi.data(), columns(), plan_psi);
     std::vector<PlanSums> result(targets);
     for (std::size_t first = 0; first < targets; first += DeviceCosts::kPlanTargets) {
       const std::size_t count = std::min(DeviceCosts::kPlanTargets, targets - first);
-      std::vector<double> by_rows(count * rows());
-      std::vector<double> logs(count * rows());
+      const std::size_t size = count * rows();
+      std::vector<double> by_rows(DeviceCosts::kPlanSums * size);
       std::vector<double> by_columns(count * columns());
       upload(v + first * columns(), count * columns(), weights);
       costs_.plan_row_sums(plan_phi.data(), plan_psi.data(), epsilon_, count, weights.data(), scratch_.data(),
-                           sums.data(), more_on_rows_.data(), stream_.get());
-      download(sums, count * rows(), by_rows.data());
-      download(more_on_rows_, count * rows(), logs.data());
+                           sums.data(), stream_.get());
+      for (std::size_t which = 0; which < DeviceCosts::kPlanSums; ++which) {
+        download(sums.data() + which * size, size, by_rows.data() + which * size);
+      }
       upload(u + first * rows(), count * rows(), weights);
       costs_.plan_column_sums(plan_phi.data(), plan_psi.data(), epsilon_, count, weights.data(), scratch_.data(),
                               sums.data(), stream_.get());
@@ -173,8 +174,11 @@ class CudaBlock final : public Block {
         plan.columns.resize(columns());
         for (std::size_t i = 0; i < rows(); ++i) {
           const double ui = u[(first + k) * rows() + i];
-          plan.rows[i] = ui * by_rows[k * rows() + i];
-          plan.logarithm += ui * logs[k * rows() + i];
+          const double* of_row = by_rows.data() + k * rows() + i;
+          plan.rows[i] = ui * of_row[0];
+          plan.logarithm.add(ui * of_row[size]);
+          plan.cost.add(ui * of_row[2 * size]);
+          plan.divergence.add(ui * of_row[3 * size]);
         }
         for (std::size_t j = 0; j < columns(); ++j) {
           plan.columns[j] = v[(first + k) * columns() + j] * by_columns[k * columns() + j];
@@ -192,9 +196,10 @@ class CudaBlock final : public Block {
     check(cudaMemcpyAsync(to.data(), staging_.data(), count * sizeof(double), cudaMemcpyHostToDevice, stream_.get()),
           "copying to the device");
   }
-  void download(const DeviceBuffer<double>& from, std::size_t count, double* to) {
+  void download(const DeviceBuffer<double>& from, std::size_t count, double* to) { download(from.data(), count, to); }
+  void download(const double* from, std::size_t count, double* to) {
     if (count == 0) return;
-    check(cudaMemcpyAsync(staging_.data(), from.data(), count * sizeof(double), cudaMemcpyDeviceToHost, stream_.get()),
+    check(cudaMemcpyAsync(staging_.data(), from, count * sizeof(double), cudaMemcpyDeviceToHost, stream_.get()),
           "copying from the device");
     stream_.wait();
     std::copy_n(staging_.data(), count, to);
@@ -231,7 +236,7 @@ double cuda_block_bytes(const KernelSpec& spec, const BlockShape& shape) {
           ? dense_operator_bytes(storage_of(spec.precision), shape.rows, shape.columns, shape.targets)
           : online_bytes(shape.rows, shape.columns, shape.dimension, shape.targets, accuracy_of(spec.precision));
   const auto targets = static_cast<double>(std::max(shape.targets, DeviceCosts::kPlanTargets));
-  const double vectors = sizeof(double) * (4 * targets + 4) * lines;
+  const double vectors = sizeof(double) * ((4 * targets + 4) * lines + DeviceCosts::kPlanSums * targets * lines);
   const double scratch = sizeof(double) * static_cast<double>(DeviceCosts::scratch_size(shape.rows, shape.columns));
   return uploaded_bytes(shape.rows, shape.columns, shape.dimension, shape.entry_bytes) + kernel + vectors + scratch +
          DeviceLoop::bytes(shape.targets, shape.rows, shape.columns, shape.differences);

@@ -1,0 +1,31 @@
+// What rounding does to marginal errors.
+#pragma once
+
+#include <span>
+
+#include "comm/collectives.hpp"
+#include "fedsinkhorn/options.hpp"
+#include "problem/checked_problem.hpp"
+#include "solve/outcome.hpp"
+
+namespace fedsinkhorn {
+
+/// Unit roundoff of the arithmetic times what it acts on: about the least L1 error of the plan that f and g with their
+/// rests define. In the units of the masses given. Collective.
+[[nodiscard]] double error_floor(const Collectives& clients, const CheckedProblem& problem, const Options& options,
+                                 std::span<const Outcome> outcomes);
+
+/// max |rest| / epsilon of f and of g, over all targets and this client's rows and columns.
+struct RestSizes {
+  double f = 0;
+  double g = 0;
+};
+[[nodiscard]] RestSizes rest_sizes(const CheckedProblem& problem, std::span<const Outcome> outcomes);
+/// The same over all clients. Collective.
+[[nodiscard]] RestSizes rest_sizes_of_all(const Collectives& clients, const RestSizes& own);
+
+/// A bound of the L1 error that leaving out the rests adds: every entry of the plan changes by a factor of at most
+/// exp(f + g). In the units of the masses given.
+[[nodiscard]] double rounding_error(const CheckedProblem& problem, const RestSizes& sizes);
+
+}  // namespace fedsinkhorn

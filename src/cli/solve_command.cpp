@@ -96,12 +96,6 @@ void check_output(const SolveArguments& arguments) {
   if (output.keep_local && output.folder.empty()) {
     throw InputError("--keep-local", "has nowhere to go", "add --output DIR");
   }
-  if (output.plan && output.keep_local) {
-    throw InputError("--plan", "needs all of f in one place, which --keep-local forbids", "leave one of them out");
-  }
-  if (output.plan && arguments.files.in_parts()) {
-    throw InputError("--plan", "needs all inputs in one place, and some are given in parts", "leave it out");
-  }
 }
 
 void add_solve_command(CLI::App& app, int& status) {
@@ -202,7 +196,7 @@ void add_solve_command(CLI::App& app, int& status) {
       ->add_option(
           "--topology", options.topology,
           "Who holds what: centralized, all-to-all, star, grid, row-reduce or async; auto: centralized for one "
-          "client, all-to-all for several")
+          "client, row-reduce for several")
       ->capture_default_str()
       ->group("Clients");
   command
@@ -254,15 +248,18 @@ void add_solve_command(CLI::App& app, int& status) {
 
   command
       ->add_option("--output", arguments->output.folder,
-                   "Folder for f.npy, g.npy, trace.csv, summary.json, and delays.csv (async)")
+                   "Folder for f.npy, g.npy, trace.csv, summary.json, and delays.csv (async); {client} in it: one for "
+                   "each client")
       ->check(not_empty())
       ->group("Output");
   command
-      ->add_flag("--plan", arguments->output.plan, "Also write the plan, plan.npy of n x m (N x n x m for N targets)")
+      ->add_flag(
+          "--plan", arguments->output.plan,
+          "Also write the plan, plan.npy of n x m (N x n x m for N targets); clients their rows, plan-0.npy, ...")
       ->group("Output");
   command
       ->add_flag("--keep-local", arguments->output.keep_local,
-                 "Every client writes its rows of f, f-0.npy, f-1.npy, ...")
+                 "f is not gathered: every client writes its rows alone, f-0.npy, f-1.npy, ...")
       ->group("Output");
   command->add_flag("--quiet", arguments->quiet, "No progress, no table")->group("Output");
 

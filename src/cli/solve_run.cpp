@@ -5,52 +5,26 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/clients.hpp"
+#include "cli/delivery.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/refusal.hpp"
-#include "cli/speaker.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
-#include "comm/collectives.hpp"
+#include "cli/truncated_input.hpp"
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "io/progress.hpp"
 #include "registry.hpp"
-#include "solve/mpi_session.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-/// The clients of this process, and how to solve with the rest.
-struct Clients {
-  std::size_t first = 0;
-  std::size_t count = 1;
-  std::size_t all = 1;
-  std::unique_ptr<MpiSession> session;  // if the others are ranks
-
-  [[nodiscard]] bool share_process() const { return session == nullptr; }
-  /// Runs it on all ranks and sees to it that it ends alike on all.
-  void agree_on(const std::function<void()>& body) const {
-    if (share_process()) return body();
-    agree(Collectives(*session->state().communicator, Route::through_root), body);
-  }
-  /// Nothing is to be said to the others any more.
-  void part() { session.reset(); }
-  /// All ranks have come to the same refusal. One says it, and the others wait until it has: as soon as a rank ends,
-  /// mpirun kills the rest.
-  void refuse_together(const InputError& error) const {
-    if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(error.what()));
-    std::fflush(stderr);
-    Collectives(*session->state().communicator, Route::through_root).barrier();
-  }
-};
 
 Clients clients_of(const SolveArguments& arguments) {
   const bool under_mpi = started_by_mpi();
@@ -94,31 +68,17 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
   return solve(problems, options);
 }
 
-/// Results so far, if there are any, by the first client that still answers; what is to be kept local, by each.
-void write_what_is_left(const SolveArguments& arguments, const Options& options, const Problem& problem,
-                        const ClientLost& lost) {
-  if (!lost.so_far() || arguments.output.folder.empty()) return;
-  const Result& result = *lost.so_far();
-  OutputPlan output = arguments.output;
-  output.plan = false;
-  output.keep_local &= result.transport == "mpi";  // in one process all is in one place anyway
-  const bool speaks = speaks_for_all(lost.lost());
-  if (!speaks && !output.keep_local) return;
-  try {
-    OutputFolder folder(output.folder, {});
-    if (output.keep_local) write_local_rows(folder, result);
-    if (speaks) write_shared_results(folder, output, options, problem, result);
-    folder.keep();
-  } catch (const std::exception& error) {
-    // What the run ends with is the loss.
-    fmt::print(stderr, "{}\n", refusal_line(error.what()));
+void check_plan(const SolveArguments& arguments, const Options& options, const Clients& clients) {
+  const OutputPlan& output = arguments.output;
+  if (output.plan && output.keep_local && options.topology == "star" && !clients.share_process()) {
+    throw InputError("--plan", "the clients of a star have no costs, and with --keep-local its server has no f",
+                     "use --topology row-reduce, or leave one of them out");
   }
 }
 
 int solve_files(const SolveArguments& arguments, Clients& clients) {
   Options options;
   std::vector<std::unique_ptr<Inputs>> inputs;
-  std::optional<OutputFolder> folder;
   clients.agree_on([&] {
     check_output(arguments);
     options = take_options(arguments);
@@ -126,15 +86,11 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
       throw InputError("--clients", fmt::format("{} were asked for", options.clients),
                        fmt::format("mpirun started {}", clients.all));
     }
+    check_plan(arguments, options, clients);
     inputs = open_all(arguments, options, clients);
-    const std::vector<std::string> names =
-        file_names(arguments.output, clients.first, clients.all, clients.share_process());
-    if (arguments.output.folder.empty() || names.empty()) return;
-    for (std::size_t k = 0; k < clients.count; ++k) {
-      check_no_input_is_overwritten(arguments.output, names, arguments.files.paths(clients.first + k));
-    }
-    folder.emplace(arguments.output.folder, names);
   });
+  Delivery delivery(arguments, clients);
+  delivery.prepare();
 
   ProgressLine progress(stderr);
   const Timer timer;
@@ -151,31 +107,30 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
       return solve_with(inputs, options, clients);
     } catch (const ClientLost& lost) {
       progress.clear();
-      write_what_is_left(arguments, options, inputs.front()->problem, lost);
+      delivery.write_what_is_left(options, lost.so_far().get(), lost);
       throw;
     }
   }();
   progress.clear();
-  if (folder && arguments.output.keep_local) {
-    clients.agree_on([&] { write_local_rows(*folder, result); });
-    folder->keep();
+  try {
+    delivery.write(options, inputs, result);
+  } catch (const ClientLost& lost) {
+    delivery.write_what_is_left(options, &result, lost);
+    throw;
   }
-  clients.part();  // what follows takes its time, and nobody has to wait for it
-  // One rank says how it went: as soon as a rank ends with another status than 0, mpirun kills the rest, and client 0
-  // may still be writing.
-  if (result.this_client != 0) return kConverged;
-  const Problem& problem = inputs.front()->problem;
-  if (folder) {
-    write_shared_results(*folder, arguments.output, options, problem, result);
-    folder->keep();
+  if (result.this_client == 0 && !arguments.quiet) {
+    fmt::print("{}", summary_table(result, options, inputs.front()->problem.epsilon, arguments.output.folder));
+    std::fflush(stdout);
   }
-  if (!arguments.quiet) fmt::print("{}", summary_table(result, options, problem.epsilon, arguments.output.folder));
-  return exit_status(result.status);
+  clients.part();  // all is written: who is lost from now on takes nothing along
+  // One rank says how it went: as soon as a rank ends with another status than 0, mpirun kills the rest.
+  return result.this_client == 0 ? exit_status(result.status) : kConverged;
 }
 
 }  // namespace
 
 int run_solve(const SolveArguments& arguments) {
+  report_truncated_inputs();
   Clients clients = clients_of(arguments);
   try {
     return solve_files(arguments, clients);

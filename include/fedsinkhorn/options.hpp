@@ -72,7 +72,7 @@ struct Options {
   /// is slow, or plain where that is not to be had (local steps, async, log domain, 50 digits).
   std::string method = "auto";
   std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 24, fewer for many targets
-  std::string topology = "auto";  ///< auto: centralized for one client, all-to-all for several
+  std::string topology = "auto";  ///< auto: centralized for one client, row-reduce for several
   std::string backend = "auto";   ///< cpu, cuda; auto: cuda for large problems where there is a device
   std::vector<int> devices;       ///< numbers of the devices cuda may use, clients in turn; empty: all there are
   Passes passes = Passes::fused;

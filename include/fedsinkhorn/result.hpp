@@ -96,8 +96,8 @@ struct ClientReport {
 /// The potentials define the plan: P_ij = exp((f_i + g_j - C_ij) / epsilon), f and g with their rests. Errors and costs
 /// are of that plan. They are in cost units; the paper's
 /// scalings are u = exp(f / epsilon), v = exp(g / epsilon). Where a_i = 0, f_i = -inf (likewise g).
-/// Client 0 gets all of it (of f its own rows alone with Options::keep_local); other MPI ranks get their own rows of f
-/// and columns of g.
+/// Client 0 gets all of it (of f its own rows alone with Options::keep_local); other MPI ranks get their own rows of f,
+/// all of g, and of the reports and delays their own.
 struct Result {
   Status status = Status::iteration_limit;
   std::int64_t iterations = 0;
@@ -107,7 +107,7 @@ struct Result {
   std::size_t columns = 0;
   std::size_t targets = 1;
   std::size_t first_row = 0;     ///< of those in f
-  std::size_t first_column = 0;  ///< of those in g
+  std::size_t first_column = 0;  ///< of those in g; another than 0 only where a client was lost
   std::vector<double> f;         ///< rows x targets, row-major
   std::vector<double> g;         ///< columns x targets, row-major
   /// What rounding the potentials to float64 left out: f + f_rest has about twice the digits, which the plan needs

@@ -51,6 +51,8 @@ class MpiSession {
 
 /// The plan of a result, row by row, never stored as a whole: P_ij = exp((f_i + g_j - C_ij) / epsilon), computed from
 /// logarithms, so that no entry overflows. Both arguments must outlive it.
+/// A result that has some rows of f alone, an MPI rank's, gives those rows of the plan; the problem is the whole or,
+/// with Parts::rows, the part with just these rows. Points of columns must be all there.
 class Plan {
  public:
   /// threads as in Options: 0 means all cores.
@@ -62,8 +64,8 @@ class Plan {
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  /// Writes rows [first, first + count) for one target into out, row-major, count x columns. Throws InputError if there
-  /// are no such rows or out is too small. May be called from several threads.
+  /// Writes rows [first, first + count) of all for one target into out, row-major, count x columns. Throws InputError
+  /// if there are no such rows or out is too small. May be called from several threads.
   void rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const;
 
  private:

@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::string_view kClient = "{client}";
 
-bool is_part(const std::string& path) { return path.find(kClient) != std::string::npos; }
-
-std::string of_client(std::string path, std::size_t client) {
-  for (std::size_t at = path.find(kClient); at != std::string::npos; at = path.find(kClient, at)) {
-    path.replace(at, kClient.size(), std::to_string(client));
-  }
-  return path;
-}
-
 NpyFile open_file(const std::string& name, std::size_t client) {
   return NpyFile::open(of_client(name, client), is_part(name) ? NoRows::allowed : NoRows::refused);
 }
@@ -62,6 +53,15 @@ std::vector<double> read_masses(const std::string& name, std::size_t client, Pro
 }
 
 }  // namespace
+
+bool is_part(const std::string& path) { return path.find(kClient) != std::string::npos; }
+
+std::string of_client(std::string path, std::size_t client) {
+  for (std::size_t at = path.find(kClient); at != std::string::npos; at = path.find(kClient, at)) {
+    path.replace(at, kClient.size(), std::to_string(client));
+  }
+  return path;
+}
 
 bool InputFiles::in_parts() const {
   return is_part(cost) || is_part(a) || is_part(b) || is_part(initial_g) ||

@@ -11,6 +11,11 @@
 
 namespace fedsinkhorn {
 
+/// Whether "{client}" is in a path as it was typed: each client has one of its own.
+[[nodiscard]] bool is_part(const std::string& path);
+/// That client's.
+[[nodiscard]] std::string of_client(std::string path, std::size_t client);
+
 /// As they were typed. "{client}" in a name stands for the number of the client: each has a file of its own.
 struct InputFiles {
   std::string cost;

@@ -1,14 +1,16 @@
 #include "cli/solve_outputs.hpp"
 
-#include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <map>
 #include <span>
+#include <utility>
 
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "io/atomic_file.hpp"
+#include "io/result_names.hpp"
 #include "io/summary.hpp"
 
 namespace fedsinkhorn {
@@ -16,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string local_name(std::size_t client) { return fmt::format("f-{}.npy", client); }
+std::size_t rows_here(const Result& result) { return result.f.size() / result.targets; }
 
 void write_potential(const fs::path& path, std::span<const double> values, std::size_t targets) {
   const std::vector<std::size_t> shape =
@@ -24,70 +26,115 @@ void write_potential(const fs::path& path, std::span<const double> values, std::
   write_npy(path, values, shape);
 }
 
-void write_plan(const fs::path& path, const Problem& problem, const Result& result, int threads) {
-  std::vector<std::size_t> shape = {result.rows, result.columns};
+/// The rows of f that the result has.
+void write_plan(const fs::path& path, const Problem& problem, const Result& result, int threads,
+                const std::atomic<bool>& abandon) {
+  const std::size_t rows = rows_here(result);
+  std::vector<std::size_t> shape = {rows, result.columns};
   if (result.targets > 1) shape.insert(shape.begin(), result.targets);
   NpyWriter writer(path, shape);
   const Plan plan(problem, result, threads);
-  const std::size_t rows_each = std::clamp<std::size_t>((std::size_t{1} << 21) / result.columns, 1, result.rows);
-  std::vector<double> block(rows_each * result.columns);
+  const std::size_t rows_each = std::max<std::size_t>(1, (std::size_t{1} << 21) / result.columns);
+  std::vector<double> block(std::min(rows_each, rows) * result.columns);
   for (std::size_t k = 0; k < result.targets; ++k) {
-    for (std::size_t i = 0; i < result.rows; i += rows_each) {
-      const std::size_t count = std::min(rows_each, result.rows - i);
-      plan.rows(i, count, k, block);
+    for (std::size_t i = 0; i < rows; i += rows_each) {
+      if (abandon) return;
+      const std::size_t count = std::min(rows_each, rows - i);
+      plan.rows(result.first_row + i, count, k, block);
       writer.append(std::span(block).first(count * result.columns));
     }
   }
   writer.finish();
 }
 
-}  // namespace
-
-std::vector<std::string> file_names(const OutputPlan& output, std::size_t client, std::size_t clients,
-                                    bool clients_share_process) {
-  std::vector<std::string> names;
-  if (client == 0) names = {"g.npy", "trace.csv", "summary.json", "plan.npy", "f.npy", "delays.csv"};
-  if (!output.keep_local) return names;
-  for (std::size_t k = 0; k < clients; ++k) {
-    if (k == client || clients_share_process) names.push_back(local_name(k));
-  }
-  return names;
+const ClientReport* report_of(const Result& result, std::size_t client) {
+  const auto is_that = [client](const ClientReport& report) { return report.client == client; };
+  const auto found = std::find_if(result.clients.begin(), result.clients.end(), is_that);
+  return found == result.clients.end() ? nullptr : &*found;
 }
 
-void check_no_input_is_overwritten(const OutputPlan& output, const std::vector<std::string>& names,
-                                   const std::vector<std::string>& inputs) {
+void write_shared(const fs::path& folder, bool whole_f, const Options& options, double epsilon, const Result& result) {
+  if (whole_f) {
+    write_potential(folder / "f.npy", result.f, result.targets);
+    if (result.rests_matter) write_potential(folder / "f-rest.npy", result.f_rest, result.targets);
+  }
+  if (result.g.size() == result.columns * result.targets) {
+    write_potential(folder / "g.npy", result.g, result.targets);
+    if (result.rests_matter) write_potential(folder / "g-rest.npy", result.g_rest, result.targets);
+  }
+  write_file_atomically(folder / "trace.csv", trace_csv(result.trace));
+  if (!result.delays.empty()) write_file_atomically(folder / "delays.csv", delays_csv(result.delays));
+  write_file_atomically(folder / kSummaryName, summary_json(result, options, epsilon));
+}
+
+}  // namespace
+
+Result view_of_client(const Result& result, std::size_t client) {
+  const ClientReport* report = report_of(result, client);
+  if (report == nullptr || result.first_row > report->first_row) return result;
+  Result view = result;
+  const auto first = static_cast<std::ptrdiff_t>((report->first_row - result.first_row) * result.targets);
+  const auto last = static_cast<std::ptrdiff_t>((report->last_row - result.first_row) * result.targets);
+  const auto own = [&](const std::vector<double>& values) {
+    return values.empty() ? values : std::vector<double>(values.begin() + first, values.begin() + last);
+  };
+  view.first_row = report->first_row;
+  view.f = own(result.f);
+  view.f_rest = own(result.f_rest);
+  view.clients = {*report};
+  view.kernel_bytes = report->kernel_bytes;
+  view.exchanges = report->exchanges;
+  view.this_client = client;
+  std::erase_if(view.delays, [client](const DelayRow& row) { return row.to != client; });
+  return view;
+}
+
+void write_client_files(const fs::path& folder, const ClientFiles& files, const Options& options, double epsilon,
+                        const Result& result, const std::atomic<bool>& abandon) {
+  if (files.shared) write_shared(folder, files.whole_f, options, epsilon, result);
+  if (files.own) {
+    const Result own = view_of_client(result, files.client);
+    write_potential(folder / name_of_client("f", files.client, ".npy"), own.f, own.targets);
+    if (own.rests_matter) {
+      write_potential(folder / name_of_client("f-rest", files.client, ".npy"), own.f_rest, own.targets);
+    }
+    if (files.own_summary) {
+      write_file_atomically(folder / name_of_client("summary", files.client, ".json"),
+                            summary_json(own, options, epsilon));
+    }
+    if (files.own_plan) {
+      write_plan(folder / name_of_client("plan", files.client, ".npy"), *files.costs, own, options.threads, abandon);
+    }
+  }
+  if (files.plan) write_plan(folder / "plan.npy", *files.costs, result, options.threads, abandon);
+}
+
+void check_no_input_is_overwritten(const std::vector<std::string>& folders, const std::vector<std::string>& inputs) {
+  // By what they are on the disk: the same file may have several names.
+  using Identity = std::pair<dev_t, ino_t>;
+  const auto identify = [](const fs::path& path, Identity& identity) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return false;
+    identity = {status.st_dev, status.st_ino};
+    return true;
+  };
+  std::map<Identity, std::string> by_identity;
+  Identity identity;
   for (const std::string& input : inputs) {
-    for (const std::string& name : names) {
-      std::error_code no_such_file;
-      if (fs::equivalent(input, fs::path(output.folder) / name, no_such_file)) {
-        throw InputError("--output " + output.folder, "would overwrite the input " + input, "name another folder");
+    if (identify(input, identity)) by_identity.emplace(identity, input);
+  }
+  for (const std::string& folder : folders) {
+    std::error_code no_such_folder;
+    for (const auto& entry : fs::directory_iterator(folder, no_such_folder)) {
+      const std::string name = entry.path().filename().string();
+      if (!is_shared_result(name) && !is_client_result(name)) continue;
+      if (!identify(entry.path(), identity)) continue;
+      if (const auto input = by_identity.find(identity); input != by_identity.end()) {
+        throw InputError("--output " + display_name(folder), "would overwrite the input " + display_name(input->second),
+                         "name another folder");
       }
     }
   }
-}
-
-void write_local_rows(const OutputFolder& folder, const Result& result) {
-  for (const ClientReport& client : result.clients) {
-    if (result.transport == "mpi" && client.client != result.this_client) continue;
-    const std::size_t first = (client.first_row - result.first_row) * result.targets;
-    const std::size_t count = (client.last_row - client.first_row) * result.targets;
-    write_potential(folder.file(local_name(client.client)), std::span(result.f).subspan(first, count), result.targets);
-  }
-}
-
-void write_shared_results(const OutputFolder& folder, const OutputPlan& output, const Options& options,
-                          const Problem& problem, const Result& result) {
-  // Files of an earlier run that will not be replaced would not belong to these results.
-  fs::remove(folder.file("summary.json"));
-  if (!output.plan) fs::remove(folder.file("plan.npy"));
-  if (result.delays.empty()) fs::remove(folder.file("delays.csv"));
-  if (output.keep_local) fs::remove(folder.file("f.npy"));
-  if (!output.keep_local) write_potential(folder.file("f.npy"), result.f, result.targets);
-  write_potential(folder.file("g.npy"), result.g, result.targets);
-  if (output.plan) write_plan(folder.file("plan.npy"), problem, result, options.threads);
-  write_file_atomically(folder.file("trace.csv"), trace_csv(result.trace));
-  if (!result.delays.empty()) write_file_atomically(folder.file("delays.csv"), delays_csv(result.delays));
-  write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
 }
 
 }  // namespace fedsinkhorn

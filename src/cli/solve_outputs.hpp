@@ -1,35 +1,43 @@
 // From a result to files.
 #pragma once
 
-#include <optional>
+#include <atomic>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "fedsinkhorn/solve.hpp"
-#include "io/output_folder.hpp"
 
 namespace fedsinkhorn {
 
-/// What goes into the folder, and which client writes it.
+/// As it was typed.
 struct OutputPlan {
-  std::string folder;  ///< empty: nothing is written
+  std::string folder;  ///< empty: nothing is written; with "{client}" in it, each client has its own
   bool plan = false;
-  bool keep_local = false;  ///< every client its rows of f, as f-0.npy, f-1.npy, ...
+  bool keep_local = false;  ///< f is not gathered
 };
 
-/// Names of the files that client 0 and, if it keeps its rows, this client will write.
-[[nodiscard]] std::vector<std::string> file_names(const OutputPlan& output, std::size_t client, std::size_t clients,
-                                                  bool clients_share_process);
+/// What one client writes.
+struct ClientFiles {
+  std::size_t client = 0;
+  bool shared = true;              ///< what the clients of a folder share: g.npy, trace.csv, summary.json and the like
+  bool whole_f = true;             ///< f.npy among them
+  bool plan = false;               ///< and plan.npy
+  bool own = false;                ///< f-k.npy, its own rows
+  bool own_summary = false;        ///< and summary-k.json
+  bool own_plan = false;           ///< and plan-k.npy
+  const Problem* costs = nullptr;  ///< what plans are made of: the whole, or with Parts::rows this client's part
+};
 
-/// Throws InputError if a result would replace an input, which may still be read then.
-void check_no_input_is_overwritten(const OutputPlan& output, const std::vector<std::string>& names,
-                                   const std::vector<std::string>& inputs);
+/// The result as the client by itself has it: its own rows of f, its own report.
+[[nodiscard]] Result view_of_client(const Result& result, std::size_t client);
 
-/// With keep_local: the rows of f that are here, a file for each client they belong to.
-void write_local_rows(const OutputFolder& folder, const Result& result);
+/// result: as shared files have it; the client's own are made from its view. Small files come first, plans last, and
+/// between their rows `abandon` is looked at: then the plan is left out.
+void write_client_files(const std::filesystem::path& folder, const ClientFiles& files, const Options& options,
+                        double epsilon, const Result& result, const std::atomic<bool>& abandon);
 
-/// What client 0 writes. The summary comes last: where it is, the rest is complete.
-void write_shared_results(const OutputFolder& folder, const OutputPlan& output, const Options& options,
-                          const Problem& problem, const Result& result);
+/// Throws InputError if a result in one of the folders has the name of an input: it would replace or remove it.
+void check_no_input_is_overwritten(const std::vector<std::string>& folders, const std::vector<std::string>& inputs);
 
 }  // namespace fedsinkhorn

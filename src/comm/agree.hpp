@@ -21,9 +21,9 @@ struct Mishap {
 /// input and memory, std::runtime_error otherwise.
 void share_mishap(const Collectives& clients, const Mishap& mine);
 
+/// What happens when it is run, which must not communicate.
 template <class Body>
-void agree(const Collectives& clients, const Body& body) {
-  Mishap mine;
+[[nodiscard]] Mishap mishap_of(const Body& body) {
   try {
     body();
   } catch (const ClientLost&) {  // the others know, or cannot be told
@@ -31,13 +31,18 @@ void agree(const Collectives& clients, const Body& body) {
   } catch (const ClientFailed&) {
     throw;
   } catch (const InputError& error) {
-    mine = {Mishap::Kind::input, error.what()};
+    return {Mishap::Kind::input, error.what()};
   } catch (const std::bad_alloc&) {
-    mine = {Mishap::Kind::memory, "memory: an allocation was refused; use --kernel online or a smaller problem"};
+    return {Mishap::Kind::memory, "memory: an allocation was refused; use --kernel online or a smaller problem"};
   } catch (const std::exception& error) {
-    mine = {Mishap::Kind::other, error.what()};
+    return {Mishap::Kind::other, error.what()};
   }
-  share_mishap(clients, mine);
+  return {};
+}
+
+template <class Body>
+void agree(const Collectives& clients, const Body& body) {
+  share_mishap(clients, mishap_of(body));
 }
 
 }  // namespace fedsinkhorn

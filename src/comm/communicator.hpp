@@ -11,7 +11,16 @@ namespace fedsinkhorn {
 
 /// Messages of one sender and one tag arrive in the order they were sent; those of other tags do not get in their way.
 /// Tags are less than kTags.
-enum class Tag : int { control = 0, collective = 1, slice = 2, farewell = 3, news_u = 4, news_v = 5, first_free = 16 };
+enum class Tag : int {
+  control = 0,
+  collective = 1,
+  slice = 2,
+  farewell = 3,
+  news_u = 4,
+  news_v = 5,
+  last_words = 6,
+  first_free = 16
+};
 inline constexpr int kTags = 1024;
 
 /// News replace what was said before, so the order matters less: on some networks one may overtake another, or come

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "fedsinkhorn/error.hpp"
+#include "io/descriptor.hpp"
+#include "io/output_set.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -29,6 +31,9 @@ std::string random_suffix() {
   return suffix;
 }
 
+/// Not every file system can; those that cannot have nothing to flush.
+bool could_not_flush(int descriptor) { return ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP; }
+
 }  // namespace
 
 std::string display_name(const std::filesystem::path& path) {
@@ -40,7 +45,7 @@ std::string display_name(const std::filesystem::path& path) {
   return name.empty() ? "''" : name;
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : name_(display_name(path)) {
+AtomicFile::AtomicFile(const std::filesystem::path& path) : name_(display_name(without_staging(path))) {
   namespace fs = std::filesystem;
   if (!path.has_filename()) throw InputError(name_, "cannot be written: it names no file", "give a file name");
 
@@ -90,12 +95,14 @@ void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 void AtomicFile::commit() {
   require_open();
   flush();
+  if (could_not_flush(descriptor_)) fail(errno);
   // Some file systems report a full disk no sooner than here. The descriptor is gone either way.
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0 && errno != EINTR) fail(errno);
   if (::rename(temporary_.c_str(), final_.c_str()) != 0) fail(errno);
   temporary_.clear();
+  flush_folder(final_.parent_path());
 }
 
 void AtomicFile::flush() {
@@ -132,6 +139,13 @@ void AtomicFile::fail(int error) {
   if (error == EACCES || error == EPERM || error == EROFS) remedy = "choose a folder that may be written to";
   if (error == ENOSPC || error == EDQUOT) remedy = "free some space or choose another disk";
   throw InputError(name_, "cannot be written: " + std::generic_category().message(error), remedy);
+}
+
+void flush_folder(const std::filesystem::path& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A folder that may be written to but not read cannot be flushed; the file is there all the same.
+  if (descriptor.get() < 0 || !could_not_flush(descriptor.get())) return;
+  throw InputError(display_name(folder), "cannot be written to: " + std::generic_category().message(errno));
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {

@@ -17,7 +17,7 @@ namespace fedsinkhorn {
 /// replaces what was there, in commit(). Without commit() the temporary file is removed and the old one is untouched.
 /// A symbolic link keeps pointing where it did: its target is replaced. Anything but a regular file (a folder,
 /// /dev/null) is refused, since renaming over it would destroy it.
-/// Not flushed to the disk itself: it survives the death of the process, not of the machine.
+/// Flushed to the disk before it takes the name: what survives the death of the machine is the old file or the new one.
 /// Used by one thread at a time. Every function throws InputError naming the path when the system refuses, and
 /// std::logic_error when used after commit() or after such a failure: a file with a gap must not get the name.
 class AtomicFile {
@@ -46,6 +46,9 @@ class AtomicFile {
   int descriptor_ = -1;
   std::vector<std::byte> buffer_;
 };
+
+/// Makes the names in a folder survive the death of the machine. Throws InputError if the disk fails.
+void flush_folder(const std::filesystem::path& folder);
 
 /// The whole content in one go.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);

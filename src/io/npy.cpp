@@ -17,26 +17,14 @@
 
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/descriptor.hpp"
+#include "io/mapped_files.hpp"
 #include "io/npy_header.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the data of .npy files are used as they lie in the file");
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  [[nodiscard]] int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 /// A whole file, mapped for reading. The mapping outlives the descriptor.
 class Mapping {
@@ -115,11 +103,15 @@ std::string header_text(std::span<const std::size_t> shape) {
 
 struct NpyFile::State {
   State(std::filesystem::path where, NpyHeader what, int descriptor, std::size_t file_size)
-      : path(std::move(where)), header(std::move(what)), mapping(descriptor, file_size) {}
+      : path(std::move(where)),
+        header(std::move(what)),
+        mapping(descriptor, file_size),
+        mapped(mapping.data(), file_size, display_name(path)) {}
 
   std::filesystem::path path;
   NpyHeader header;
   Mapping mapping;
+  MappedFile mapped;
 
   [[nodiscard]] std::size_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
 

@@ -1,10 +1,13 @@
 #include "io/output_folder.hpp"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/output_set.hpp"
+#include "io/result_names.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -14,6 +17,20 @@ namespace fs = std::filesystem;
 void remove_quietly(const std::vector<fs::path>& folders) {
   std::error_code ignored;
   for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) fs::remove(*folder, ignored);
+}
+
+/// What has the name of a file to be written and is none would be in its way, or destroyed by it.
+void require_files_to_fit(const fs::path& folder, std::span<const std::string> names) {
+  std::error_code unknown;
+  for (const auto& entry : fs::directory_iterator(folder, unknown)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_taken = is_shared_result(name) || is_client_result(name) || std::ranges::count(names, name) > 0;
+    if (!is_taken) continue;
+    const fs::file_status status = fs::status(entry.path(), unknown);
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+      throw InputError(display_name(entry.path()), "is not a file, but has the name of one to be written");
+    }
+  }
 }
 
 }  // namespace
@@ -42,7 +59,10 @@ OutputFolder::OutputFolder(const fs::path& path, std::span<const std::string> na
     }
   }
   try {
-    for (const std::string& file_name : names) const AtomicFile never_committed(file(file_name));
+    repair(path_);
+    require_files_to_fit(path_, names);
+    const OutputSet never_committed(path_, new_staging_name());
+    const AtomicFile never_written(never_committed.staging() / "proof");
   } catch (const InputError& cause) {
     remove_quietly(made_);
     throw InputError(name, "cannot be written to", cause.what());

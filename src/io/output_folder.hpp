@@ -8,16 +8,19 @@
 
 namespace fedsinkhorn {
 
-/// Makes the folder (and missing parents) and proves that the named files can be written there, so that hours of work
-/// are not lost for want of permission. Unless keep() is called, the folders it made are removed with it.
+/// Makes the folder (and missing parents), repairs what an earlier run left (see OutputSet) and proves that results can
+/// be written there, so that hours of work are not lost for want of permission. Unless keep() is called, the folders it
+/// made are removed with it.
 class OutputFolder {
  public:
   /// Throws InputError naming the flag and path.
-  OutputFolder(const std::filesystem::path& path, std::span<const std::string> names);
+  /// names: of files beside those of result_names.hpp.
+  explicit OutputFolder(const std::filesystem::path& path, std::span<const std::string> names = {});
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path file(const std::string& name) const { return path_ / name; }
   void keep() { made_.clear(); }
 

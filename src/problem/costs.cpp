@@ -372,13 +372,15 @@ void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& che
     agree(clients, [&] {
       if (checked.symmetric_cost) return;
       if (!may_be_symmetric) {
-        throw InputError(problem.parts.b           ? problem.names.b
-                         : problem.parts.initial_g ? problem.names.initial_g
-                                                   : problem.names.cost,
-                         "gives clients other columns than rows, but all-to-all with costs in parts needs the same",
-                         "use --topology row-reduce, which needs rows alone");
+        throw InputError(
+            problem.parts.b           ? problem.names.b
+            : problem.parts.initial_g ? problem.names.initial_g
+                                      : problem.names.cost,
+            "gives clients other columns than rows, but all-to-all and async with costs in parts need the same",
+            "use --topology row-reduce, which needs rows alone");
       }
-      throw InputError(problem.names.cost, "is given in parts and is not symmetric, but all-to-all needs its columns",
+      throw InputError(problem.names.cost,
+                       "is given in parts and is not symmetric, but all-to-all and async need its columns",
                        "use --topology row-reduce, which needs rows alone");
     });
   }

@@ -149,8 +149,9 @@ std::size_t total(const std::vector<Shape>& shapes, double Shape::*size) {
 }
 
 [[noreturn]] void refuse_rows_without_columns(const std::string& name) {
-  throw InputError(name, "is given in parts, but all-to-all needs all costs of a column",
-                   "use --topology row-reduce, or one file of points that are rows and columns at once");
+  throw InputError(name, "is given in parts, but all-to-all and async need all costs of a column",
+                   "use --topology row-reduce, which needs rows alone, or one file of points that are rows and columns "
+                   "at once");
 }
 
 void check_parts(const Options& options, const Layout& layout, const Problem& problem) {
@@ -163,7 +164,7 @@ void check_parts(const Options& options, const Layout& layout, const Problem& pr
   if (!layout.takes_parts && (parts.rows || parts.columns)) {
     throw InputError(parts.rows ? problem.names.cost : problem.names.y,
                      "is given in parts, but with this topology a client's block is not its own rows",
-                     "give the whole, or use row-reduce or all-to-all");
+                     "give the whole, or use --topology row-reduce");
   }
   const bool in_order = std::is_sorted(layout.column_clients.begin(), layout.column_clients.end());
   if (!in_order && (parts.b || parts.initial_g)) {

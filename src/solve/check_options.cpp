@@ -120,7 +120,7 @@ std::string common_options(const Problem& problem, const Options& options, std::
 
 std::string resolved_topology(const Options& options, std::size_t clients) {
   if (options.topology != "auto") return options.topology;
-  return clients == 1 ? "centralized" : "all-to-all";
+  return clients == 1 ? "centralized" : "row-reduce";
 }
 
 std::string resolved_method(const Options& options) {

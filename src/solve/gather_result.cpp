@@ -41,18 +41,29 @@ struct Gathered {
   std::vector<double> rests;
 };
 
-Gathered gather_side(const Collectives& clients, const Side& side, bool keep, std::span<const Outcome> outcomes,
+/// Who gets the slices of all.
+enum class Readers { nobody, root, everybody };
+
+Gathered gather_side(const Collectives& clients, const Side& side, Readers readers, std::span<const Outcome> outcomes,
                      Potential Outcome::*which) {
   constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
   const std::size_t targets = outcomes.size();
-  const bool whole = clients.rank() == kRoot && !keep;
+  const bool whole = readers == Readers::everybody || (readers == Readers::root && clients.rank() == kRoot);
   const std::vector<double> own = packed(outcomes, which);
   std::vector<std::size_t> counts;
+  std::size_t before = 0;
   std::size_t total = 0;
-  for (const Range& slice : side.slices) counts.push_back(2 * targets * slice.size());
-  for (const std::size_t count : counts) total += count;
+  for (const Range& slice : side.slices) {
+    if (counts.size() == clients.rank()) before = total;
+    counts.push_back(2 * targets * slice.size());
+    total += counts.back();
+  }
   std::vector<double> all(whole ? total : 0);
-  if (!keep) clients.gather(own, counts, all, kRoot);
+  if (readers == Readers::root) clients.gather(own, counts, all, kRoot);
+  if (readers == Readers::everybody) {
+    std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(before));
+    clients.allgather(all, counts);
+  }
 
   const Range given = whole ? Range{0, side.given} : side.given_slices[clients.rank()];
   Gathered gathered{given.first, std::vector<double>(given.size() * targets, minus_infinity),
@@ -72,8 +83,9 @@ Gathered gather_side(const Collectives& clients, const Side& side, bool keep, st
 
 void gather_potentials(const Collectives& clients, const CheckedProblem& problem, bool keep_f,
                        std::span<const Outcome> outcomes, Result& result) {
-  Gathered f = gather_side(clients, problem.rows, keep_f, outcomes, &Outcome::f);
-  Gathered g = gather_side(clients, problem.columns, false, outcomes, &Outcome::g);
+  Gathered f = gather_side(clients, problem.rows, keep_f ? Readers::nobody : Readers::root, outcomes, &Outcome::f);
+  // Who has g has all it takes to form its own rows of the plan.
+  Gathered g = gather_side(clients, problem.columns, Readers::everybody, outcomes, &Outcome::g);
   result.first_row = f.first;
   result.f = std::move(f.values);
   result.f_rest = std::move(f.rests);

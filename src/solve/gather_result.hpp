@@ -10,8 +10,8 @@
 
 namespace fedsinkhorn {
 
-/// Potentials in the order rows and columns were given, -inf where there is no mass: all of them at client 0, own
-/// slices elsewhere. keep_f: f stays where it is, at client 0 too.
+/// Potentials in the order rows and columns were given, -inf where there is no mass: all of g everywhere; all of f at
+/// client 0, own rows elsewhere. keep_f: f stays where it is, at client 0 too.
 void gather_potentials(const Collectives& clients, const CheckedProblem& problem, bool keep_f,
                        std::span<const Outcome> outcomes, Result& result);
 

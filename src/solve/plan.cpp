@@ -32,16 +32,25 @@ std::vector<std::size_t> with_potential(const std::vector<double>& potentials, s
   return lines;
 }
 
+std::size_t rows_here(const Result& result) { return result.f.size() / result.targets; }
+
+/// Rows as the whole problem numbers them.
 CostBlock lines_with_mass(const Problem& problem, const Result& result) {
-  return {&problem, with_potential(result.f, result.targets), with_potential(result.g, result.targets)};
+  CostBlock block{&problem, with_potential(result.f, result.targets), with_potential(result.g, result.targets)};
+  for (std::size_t& row : block.rows) row += result.first_row;
+  block.first_held = problem.parts.rows ? result.first_row : 0;
+  return block;
 }
 
+/// first: the line that the values begin with.
 Potential potential_of(const std::vector<double>& values, const std::vector<double>& rests,
-                       const std::vector<std::size_t>& lines, std::size_t target, std::size_t targets) {
+                       const std::vector<std::size_t>& lines, std::size_t first, std::size_t target,
+                       std::size_t targets) {
   Potential potential;
-  for (const std::size_t i : lines) {
-    potential.value.push_back(values[i * targets + target]);
-    potential.rest.push_back(rests.empty() ? 0.0 : rests[i * targets + target]);
+  for (const std::size_t line : lines) {
+    const std::size_t at = (line - first) * targets + target;
+    potential.value.push_back(values[at]);
+    potential.rest.push_back(rests.empty() ? 0.0 : rests[at]);
   }
   return potential;
 }
@@ -60,12 +69,14 @@ void check_shapes(const Problem& problem, const Result& result) {
   const auto* points = std::get_if<PointClouds>(&problem.cost);
   const std::size_t rows = matrix != nullptr ? rows_of(matrix->matrix) : rows_of(points->x);
   const std::size_t columns = matrix != nullptr ? columns_of(matrix->matrix) : rows_of(points->y);
-  if (rows != result.rows || columns != result.columns) {
+  if ((!problem.parts.rows && rows != result.rows) || columns != result.columns) {
     throw InputError("plan", "the result belongs to a problem of another shape");
   }
-  if (result.f.size() != rows * result.targets || result.g.size() != columns * result.targets) {
-    throw InputError("plan", "the result has only some of the potentials",
-                     "client 0 has all, unless they were kept local");
+  if (problem.parts.rows && rows != rows_here(result)) {
+    throw InputError("plan", "the result has other rows than the problem", "give the part of the client it belongs to");
+  }
+  if (result.first_row + rows_here(result) > result.rows || result.g.size() != columns * result.targets) {
+    throw InputError("plan", "the result has only some of the columns' potentials");
   }
   const auto fits = [](const std::vector<double>& rests, const std::vector<double>& values) {
     return rests.empty() || rests.size() == values.size();  // potentials from a file have none
@@ -92,17 +103,18 @@ Plan& Plan::operator=(Plan&&) noexcept = default;
 void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const {
   const Result& result = state_->result;
   const std::size_t m = result.columns;
-  if (first > result.rows || count > result.rows - first || target >= result.targets) {
+  const std::size_t last = result.first_row + rows_here(result);
+  if (first < result.first_row || first > last || count > last - first || target >= result.targets) {
     throw InputError("plan rows", "asked for rows or a target that are not there");
   }
   if (out.size() / m < count) throw InputError("plan rows", "given too little room");
   const std::vector<std::size_t>& lines = state_->with_mass.rows;
   const std::vector<std::size_t>& columns = state_->with_mass.columns;
   const double epsilon = state_->with_mass.input->epsilon;
-  Potential f = potential_of(result.f, result.f_rest, lines, target, result.targets);
+  Potential f = potential_of(result.f, result.f_rest, lines, result.first_row, target, result.targets);
   const int exponent = exponent_to_take_out(result.mass);
   if (exponent != 0) shift(f, log_of_power(epsilon, -exponent));
-  const Potential g = potential_of(result.g, result.g_rest, columns, target, result.targets);
+  const Potential g = potential_of(result.g, result.g_rest, columns, 0, target, result.targets);
   const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));
   std::vector<double> phi(lines.size());
   std::vector<double> u(lines.size());

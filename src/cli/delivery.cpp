@@ -1,0 +1,265 @@
+#include "cli/delivery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/refusal.hpp"
+#include "comm/last_words.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// A client that is left hears of the loss while it waits, or after its present pass over the kernel. The promise to be
+// gone 5 s after the time limit leaves this much.
+constexpr auto kOthersToFinish = 1500ms;
+
+void append_points(const AnyMatrix& points, std::vector<double>& to) {
+  std::visit([&to](const auto& view) { to.insert(to.end(), view.data, view.data + view.rows * view.columns); }, points);
+}
+
+std::vector<double> points_of_all(const Collectives& clients, const AnyMatrix& mine) {
+  std::vector<double> own;
+  append_points(mine, own);
+  const std::array<double, 1> count = {static_cast<double>(own.size())};
+  std::vector<std::size_t> counts;
+  std::size_t before = 0;
+  std::size_t total = 0;
+  for (const double of_client : clients.allgather_numbers(count)) {
+    if (counts.size() == clients.rank()) before = total;
+    counts.push_back(static_cast<std::size_t>(of_client));
+    total += counts.back();
+  }
+  std::vector<double> all(total);
+  std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(before));
+  clients.allgather(all, counts);
+  return all;
+}
+
+}  // namespace
+
+bool Delivery::is_each_client_served() const {
+  const bool are_apart = !clients_.share_process() || arguments_.files.in_parts() || is_part(arguments_.output.folder);
+  return arguments_.output.keep_local || (clients_.all > 1 && are_apart);
+}
+
+std::string Delivery::folder_of(std::size_t client) const { return of_client(arguments_.output.folder, client); }
+
+fs::path Delivery::staging_of(std::size_t client, std::size_t leader) const {
+  return folders_.at(client)->path() / staging_names_[leader];
+}
+
+ClientFiles Delivery::files_of(std::size_t client) const {
+  const OutputPlan& output = arguments_.output;
+  const std::size_t leader = leaders_[client];
+  ClientFiles files;
+  files.client = client;
+  files.shared = leader == client;
+  files.whole_f = client == 0 && !output.keep_local;
+  files.own = is_each_client_served();
+  files.own_summary = files.own && std::count(leaders_.begin(), leaders_.end(), leader) > 1;
+  return files;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+void Delivery::prepare() {
+  if (!is_wanted()) return;
+  clients_.agree_on([&] {
+    std::vector<std::string> folders;
+    std::vector<std::string> inputs;
+    for (std::size_t k = 0; k < clients_.all; ++k) {
+      if (k == 0 || is_part(arguments_.output.folder)) folders.push_back(folder_of(k));
+      if (k > 0 && !arguments_.files.in_parts()) continue;
+      const std::vector<std::string> of_client = arguments_.files.paths(k);
+      inputs.insert(inputs.end(), of_client.begin(), of_client.end());
+    }
+    check_no_input_is_overwritten(folders, inputs);
+    for (std::size_t k = clients_.first; k < clients_.first + clients_.count; ++k) {
+      folders_[k] = std::make_unique<OutputFolder>(folder_of(k));
+      if (!is_part(arguments_.output.folder)) break;
+    }
+  });
+  if (clients_.share_process()) {
+    find_leaders_in_process();
+  } else {
+    find_leaders_among_ranks();
+  }
+}
+
+void Delivery::find_leaders_in_process() {
+  leaders_.assign(clients_.all, 0);
+  staging_names_.resize(clients_.all);
+  std::map<fs::path, std::size_t> first_of;
+  for (const auto& [client, folder] : folders_) {
+    std::error_code unknown;
+    const fs::path canonical = fs::canonical(folder->path(), unknown);
+    leaders_[client] = first_of.emplace(unknown ? folder->path() : canonical, client).first->second;
+    staging_names_[client] = new_staging_name();
+  }
+}
+
+// Paths do not tell: ranks may be on machines that share a disk, or not. Each makes a hidden folder by a name that is
+// nobody else's; who finds it in its own folder has the same.
+void Delivery::find_leaders_among_ranks() {
+  const std::size_t me = clients_.first;
+  const Collectives ranks = clients_.collectives();
+  std::unique_ptr<OutputSet> sign;
+  const std::string name = new_staging_name();
+  clients_.agree_on([&] { sign = std::make_unique<OutputSet>(folders_.at(me)->path(), name); });
+  staging_names_ = ranks.allgather_text(name);
+  std::size_t leader = 0;
+  while (leader < me && !fs::exists(staging_of(me, leader))) ++leader;
+  const std::array<double, 1> mine = {static_cast<double>(leader)};
+  for (const double of_rank : ranks.allgather_numbers(mine)) leaders_.push_back(static_cast<std::size_t>(of_rank));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+std::vector<Problem> Delivery::problems_with_all_columns(const std::vector<std::unique_ptr<Inputs>>& inputs) {
+  std::vector<Problem> problems;
+  for (const auto& of_client : inputs) problems.push_back(of_client->problem);
+  if (!arguments_.output.plan || !problems.front().parts.columns) return problems;
+  if (clients_.share_process()) {
+    for (const Problem& problem : problems) append_points(std::get<PointClouds>(problem.cost).y, points_);
+  } else {
+    points_ = points_of_all(clients_.collectives(), std::get<PointClouds>(problems.front().cost).y);
+  }
+  for (Problem& problem : problems) {
+    auto& points = std::get<PointClouds>(problem.cost);
+    const std::size_t dimension = columns_of(points.y);
+    points.y = MatrixView<double>{points_.data(), points_.size() / dimension, dimension};
+    problem.parts.columns = false;
+  }
+  return problems;
+}
+
+void Delivery::write(const Options& options, const std::vector<std::unique_ptr<Inputs>>& inputs, const Result& result) {
+  if (!is_wanted()) return;
+  const std::vector<Problem> problems = problems_with_all_columns(inputs);
+  const auto abandon = [&] { abandon_ = true; };
+  clients_.agree_on([&] {
+    for (const auto& [client, folder] : folders_) {
+      if (leaders_[client] == client) {
+        sets_[client] = std::make_unique<OutputSet>(folder->path(), staging_names_[client]);
+      }
+    }
+  });
+  clients_.agree_on_long([&] { stage(options, problems, result); }, abandon);
+  // Where the summary of client 0 is, all is there.
+  clients_.agree_on_long(
+      [&] {
+        for (const auto& [leader, set] : sets_) {
+          if (leader != 0) commit(leader);
+        }
+      },
+      abandon);
+  clients_.agree_on_long(
+      [&] {
+        if (sets_.contains(0)) commit(0);
+      },
+      abandon);
+  for (const auto& [client, folder] : folders_) folder->keep();
+}
+
+void Delivery::stage(const Options& options, const std::vector<Problem>& problems, const Result& result) {
+  for (std::size_t k = clients_.first; k < clients_.first + clients_.count; ++k) {
+    ClientFiles files = files_of(k);
+    if (!files.shared && !files.own) continue;
+    const Problem& problem = problems.size() > 1 ? problems[k - clients_.first] : problems.front();
+    const bool has_costs = options.topology != "star" || clients_.share_process() || k == 0;
+    files.costs = &problem;
+    files.own_plan = arguments_.output.plan && files.own && has_costs;
+    files.plan = arguments_.output.plan && files.whole_f && !problem.parts.rows;
+    const bool shares_all = k == 0 || !clients_.share_process();
+    const std::size_t folder = folders_.contains(k) ? k : leaders_[k];
+    write_client_files(staging_of(folder, leaders_[k]), files, options, problem.epsilon,
+                       shares_all ? result : view_of_client(result, k), abandon_);
+  }
+}
+
+void Delivery::commit(std::size_t leader) {
+  sets_.at(leader)->commit();
+  sets_.at(leader).reset();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+void Delivery::write_what_is_left(const Options& options, const Result* result, const ClientLost& lost) noexcept {
+  if (!is_wanted() || folders_.empty() || leaders_.empty()) return;
+  try {
+    if (!clients_.share_process()) {
+      write_what_is_left_of_ranks(options, result, lost);
+    } else if (result != nullptr) {
+      write_what_is_left_in_process(options, *result);
+    }
+  } catch (const std::exception& error) {
+    // What the run ends with is the loss.
+    fmt::print(stderr, "{}\n", refusal_line(error.what()));
+  }
+}
+
+// One client knows all potentials, and in one process they are in one place anyway.
+void Delivery::write_what_is_left_in_process(const Options& options, const Result& result) {
+  OutputSet set(folders_.at(0)->path(), staging_names_[0]);
+  const ClientFiles files;
+  write_client_files(set.staging(), files, options, arguments_.files.epsilon, result, abandon_);
+  set.commit();
+  folders_.at(0)->keep();
+}
+
+void Delivery::write_what_is_left_of_ranks(const Options& options, const Result* result, const ClientLost& lost) {
+  const std::size_t me = clients_.first;
+  const auto is_left = [&](std::size_t rank) { return std::ranges::find(lost.lost(), rank) == lost.lost().end(); };
+  // The first of those left that have this folder, and the others of them.
+  std::size_t speaker = me;
+  std::size_t leader = me;
+  std::vector<std::size_t> followers;
+  std::vector<std::size_t> other_leaders;
+  std::map<std::size_t, std::size_t> first_of;
+  for (std::size_t rank = 0; rank < clients_.all; ++rank) {
+    if (!is_left(rank)) continue;
+    if (first_of.empty()) speaker = rank;
+    const bool leads = first_of.emplace(leaders_[rank], rank).second;
+    if (leads && rank != speaker) other_leaders.push_back(rank);
+    if (!leads && first_of[leaders_[rank]] == me) followers.push_back(rank);
+  }
+  leader = first_of[leaders_[me]];
+
+  LastWords words(clients_.communicator());
+  const bool was_committed = leader == me && sets_.contains(me) && !sets_[me];
+  std::exception_ptr mishap;
+  try {
+    std::unique_ptr<OutputSet> set = std::move(sets_[me]);
+    if (leader == me && !set) set = std::make_unique<OutputSet>(folders_.at(me)->path(), staging_names_[me]);
+    if (result != nullptr && !was_committed) {
+      ClientFiles files = files_of(me);
+      files.shared = leader == me;
+      files.whole_f =
+          me == speaker && !arguments_.output.keep_local && result->f.size() == result->rows * result->targets;
+      fs::create_directories(staging_of(me, leader));  // the other may not have come to it yet
+      write_client_files(staging_of(me, leader), files, options, arguments_.files.epsilon, *result, abandon_);
+      folders_.at(me)->keep();
+    }
+    if (leader == me) {
+      words.await_done(followers, kOthersToFinish);
+      if (!was_committed && set->has_files()) set->commit();
+    }
+  } catch (...) {
+    mishap = std::current_exception();
+  }
+  if (leader != me) words.tell_done(leader);
+  if (leader == me && me != speaker) words.tell_done(speaker);
+  if (me == speaker) words.await_done(other_leaders, kOthersToFinish);
+  if (mishap) std::rethrow_exception(mishap);
+}
+
+}  // namespace fedsinkhorn

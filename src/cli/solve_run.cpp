@@ -1,0 +1,144 @@
+// The way of a solve from files to files.
+#include "cli/solve_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/clients.hpp"
+#include "cli/delivery.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/stop_on_signal.hpp"
+#include "cli/summary_table.hpp"
+#include "cli/truncated_input.hpp"
+#include "comm/transports.hpp"
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "fedsinkhorn/solve.hpp"
+#include "io/progress.hpp"
+#include "registry.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+Clients clients_of(const SolveArguments& arguments) {
+  const bool under_mpi = started_by_mpi();
+  const std::string transport = !arguments.transport.empty() ? arguments.transport : under_mpi ? "mpi" : "threads";
+  find_available(transports(), transport, "--transport", "use threads");
+  Clients clients;
+  if (transport == "mpi") {
+    if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // says so
+    clients.session = std::make_unique<MpiSession>(arguments.options.timeout);
+    clients.first = clients.session->rank();
+    clients.all = clients.session->size();
+    return clients;
+  }
+  if (under_mpi && ranks_given_by_mpi() > 1) {
+    throw InputError("--transport", fmt::format("{}, but mpirun started {} processes", transport, ranks_given_by_mpi()),
+                     "leave it out, or start one process");
+  }
+  clients.count = clients.all = std::max<std::size_t>(1, take_options(arguments).clients);
+  return clients;
+}
+
+/// Each client's inputs; the same for all where no file is a client's own.
+std::vector<std::unique_ptr<Inputs>> open_all(const SolveArguments& arguments, const Options& options,
+                                              const Clients& clients) {
+  std::vector<std::unique_ptr<Inputs>> inputs;
+  const std::size_t sets = arguments.files.in_parts() ? clients.count : 1;
+  for (std::size_t k = 0; k < sets; ++k) {
+    const std::size_t client = clients.first + k;
+    const bool with_cost = options.topology != "star" || clients.share_process() || client == 0;
+    inputs.push_back(open_inputs(arguments.files, client, with_cost));
+  }
+  return inputs;
+}
+
+Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Options& options, const Clients& clients) {
+  if (clients.session) return solve(inputs.front()->problem, options, *clients.session);
+  if (inputs.size() == 1) return solve(inputs.front()->problem, options);
+  std::vector<Problem> problems;
+  problems.reserve(inputs.size());
+  for (const auto& of_client : inputs) problems.push_back(of_client->problem);
+  return solve(problems, options);
+}
+
+void check_plan(const SolveArguments& arguments, const Options& options, const Clients& clients) {
+  const OutputPlan& output = arguments.output;
+  if (output.plan && output.keep_local && options.topology == "star" && !clients.share_process()) {
+    throw InputError("--plan", "the clients of a star have no costs, and with --keep-local its server has no f",
+                     "use --topology row-reduce, or leave one of them out");
+  }
+}
+
+int solve_files(const SolveArguments& arguments, Clients& clients) {
+  Options options;
+  std::vector<std::unique_ptr<Inputs>> inputs;
+  clients.agree_on([&] {
+    check_output(arguments);
+    options = take_options(arguments);
+    if (options.clients != 0 && options.clients != clients.all) {
+      throw InputError("--clients", fmt::format("{} were asked for", options.clients),
+                       fmt::format("mpirun started {}", clients.all));
+    }
+    check_plan(arguments, options, clients);
+    inputs = open_all(arguments, options, clients);
+  });
+  Delivery delivery(arguments, clients);
+  delivery.prepare();
+
+  ProgressLine progress(stderr);
+  const Timer timer;
+  if (!arguments.quiet) {
+    options.on_check = [&](Progress now) {
+      if (options.transport == "simulated") now.seconds = timer.seconds();  // who looks at it waits in real time
+      progress.update(now);
+    };
+  }
+  options.interrupt = &StopOnSignal::requested();
+  const StopOnSignal stop_on_signal;  // while results are written, too
+  const Result result = [&] {
+    try {
+      return solve_with(inputs, options, clients);
+    } catch (const ClientLost& lost) {
+      progress.clear();
+      delivery.write_what_is_left(options, lost.so_far().get(), lost);
+      throw;
+    }
+  }();
+  progress.clear();
+  try {
+    delivery.write(options, inputs, result);
+  } catch (const ClientLost& lost) {
+    delivery.write_what_is_left(options, &result, lost);
+    throw;
+  }
+  if (result.this_client == 0 && !arguments.quiet) {
+    fmt::print("{}", summary_table(result, options, inputs.front()->problem.epsilon, arguments.output.folder));
+    std::fflush(stdout);
+  }
+  clients.part();  // all is written: who is lost from now on takes nothing along
+  // One rank says how it went: as soon as a rank ends with another status than 0, mpirun kills the rest.
+  return result.this_client == 0 ? exit_status(result.status) : kConverged;
+}
+
+}  // namespace
+
+int run_solve(const SolveArguments& arguments) {
+  report_truncated_inputs();
+  Clients clients = clients_of(arguments);
+  try {
+    return solve_files(arguments, clients);
+  } catch (const InputError& error) {
+    if (!clients.session) throw;
+    clients.refuse_together(error);
+    return kBadInput;
+  }
+}
+
+}  // namespace fedsinkhorn

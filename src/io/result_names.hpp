@@ -1,0 +1,45 @@
+// The names that results have in an output folder.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace fedsinkhorn {
+
+/// Where it is, the set is complete.
+inline constexpr std::string_view kSummaryName = "summary.json";
+
+/// f-2.npy, summary-2.json.
+[[nodiscard]] inline std::string name_of_client(std::string_view stem, std::size_t client, std::string_view ending) {
+  return std::string(stem) + "-" + std::to_string(client) + std::string(ending);
+}
+
+/// One that the clients of a folder share.
+[[nodiscard]] constexpr bool is_shared_result(std::string_view name) {
+  constexpr std::array<std::string_view, 8> names = {"f.npy",      "g.npy",    "f-rest.npy", "g-rest.npy",
+                                                     kSummaryName, "plan.npy", "trace.csv",  "delays.csv"};
+  for (const std::string_view known : names) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+/// One client's own, by a name that name_of_client may have given.
+[[nodiscard]] inline bool is_client_result(std::string_view name) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> kinds = {
+      {{"f-", ".npy"}, {"f-rest-", ".npy"}, {"plan-", ".npy"}, {"summary-", ".json"}}};
+  for (const auto& [start, ending] : kinds) {
+    if (!name.starts_with(start) || !name.ends_with(ending) || name.size() <= start.size() + ending.size()) continue;
+    const std::string_view number = name.substr(start.size(), name.size() - start.size() - ending.size());
+    std::size_t client = 0;
+    const auto [end, wrong] = std::from_chars(number.data(), number.data() + number.size(), client);
+    if (wrong == std::errc() && std::to_string(client) == number) return true;
+  }
+  return false;
+}
+
+}  // namespace fedsinkhorn

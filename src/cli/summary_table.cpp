@@ -6,6 +6,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "core/printable.hpp"
 #include "core/processors.hpp"
 
 namespace fedsinkhorn {
@@ -55,7 +56,7 @@ std::string what_is_coarse(Precision precision) {
 std::string summary_table(const Result& result, const Options& options, double epsilon, const std::string& output) {
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format("  {:<12} {}\n", name, value);
+    text += fmt::format("  {:<12} {}\n", name, printable_line(value));
   };
   text += outcome(result, options) + "\n";
   line("problem", fmt::format("{} x {}{}, epsilon {:g}", result.rows, result.columns,

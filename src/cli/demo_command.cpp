@@ -8,7 +8,9 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/program_name.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/summary_table.hpp"
+#include "core/printable.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "io/atomic_file.hpp"
@@ -87,10 +89,10 @@ int run_demo(const DemoArguments& arguments) {
                  : "");
   const std::string place = std::filesystem::absolute(arguments.output).lexically_normal().string();
   fmt::print("{}\nThe picture: {}/transport.svg (open it in a browser)\n",
-             summary_table(result, options, problem.epsilon, place), place);
-  fmt::print(
-      "The same from the command line:\n  {3} solve --points {0}/X.npy {0}/Y.npy --epsilon {1:g} --clients {2}\n",
-      arguments.output, problem.epsilon, arguments.clients, program_name());
+             summary_table(result, options, problem.epsilon, place), printable_word(place));
+  fmt::print("The same from the command line:\n  {3} solve --points {0} {1} --epsilon {2:g} --clients {4}\n",
+             shell_word(arguments.output + "/X.npy"), shell_word(arguments.output + "/Y.npy"), problem.epsilon,
+             shell_word(program_name()), arguments.clients);
   return exit_status(result.status);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/seed_option.hpp"
 
 #include "cli/program_name.hpp"
+#include "cli/shell_word.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "core/printable.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "synthetic/generate.hpp"
@@ -170,11 +172,11 @@ class FileSet {
     std::size_t path_width = 0;
     std::size_t shape_width = 0;
     for (const File& file : files_) {
-      path_width = std::max(path_width, file.path.string().size());
+      path_width = std::max(path_width, printable_word(file.path.string()).size());
       shape_width = std::max(shape_width, shape_text(file).size());
     }
     for (const File& file : files_) {
-      const std::string path = file.path.string();
+      const std::string path = printable_word(file.path.string());
       const std::string shape = shape_text(file);
       const std::string bytes = human_bytes(fs::file_size(file.path));
       out << "wrote " << path << std::string(path_width - path.size() + 2, ' ') << shape
@@ -203,19 +205,6 @@ class FileSet {
   std::vector<File> files_;
   bool complete_ = false;
 };
-
-/// As a POSIX shell must see it.
-std::string shell_quoted(const fs::path& path) {
-  std::string text = path.string();
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_./+-=,:@%").find(c) != std::string_view::npos;
-  });
-  if (plain && !text.empty()) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 /// Full disks and memory are better met before minutes of work than after.
 void check_resources(const SyntheticSpec& spec, Written written, const fs::path& folder) {
@@ -252,15 +241,15 @@ void print_solve_command(const Arguments& arguments, const SyntheticProblem& pro
   // transport.
   std::array<char, 32> epsilon{};
   std::snprintf(epsilon.data(), epsilon.size(), "%g", problem.largest_cost > 0 ? 0.01 * problem.largest_cost : 0.01);
-  std::cout << "solve it with\n  " << program_name() << " solve ";
+  std::cout << "solve it with\n  " << shell_word(program_name()) << " solve ";
   if (written != Written::points) {
-    std::cout << "--cost " << shell_quoted(folder / "C.npy");
+    std::cout << "--cost " << shell_word(folder / "C.npy");
   } else {
-    std::cout << "--points " << shell_quoted(folder / "X.npy");
-    if (!problem.spec.same_points) std::cout << ' ' << shell_quoted(folder / "Y.npy");
+    std::cout << "--points " << shell_word(folder / "X.npy");
+    if (!problem.spec.same_points) std::cout << ' ' << shell_word(folder / "Y.npy");
   }
-  std::cout << " --a " << shell_quoted(folder / "a.npy") << " --b " << shell_quoted(folder / "b.npy") << " --epsilon "
-            << epsilon.data() << " --output " << shell_quoted(folder / "solution") << '\n';
+  std::cout << " --a " << shell_word(folder / "a.npy") << " --b " << shell_word(folder / "b.npy") << " --epsilon "
+            << epsilon.data() << " --output " << shell_word(folder / "solution") << '\n';
 }
 
 void run(const Arguments& arguments) {

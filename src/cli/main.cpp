@@ -92,7 +92,7 @@ int guarded_run(int argc, char** argv) {
                refusal_line("memory: an allocation was refused; use --kernel online or a smaller problem"));
     return kBadInput;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fedsinkhorn: internal error: {}\n", error.what());
+    fmt::print(stderr, "{}\n", refusal_line(std::string("internal error: ") + error.what()));
     return fedsinkhorn::kInternalError;
   }
 }

@@ -1,15 +1,15 @@
-// How a refusal is put: one line, whatever the message.
+// How a refusal is put: one line, whatever the message. All that goes to standard error but the progress line passes
+// here.
 #pragma once
 
-#include <algorithm>
 #include <string>
+
+#include "core/printable.hpp"
 
 namespace fedsinkhorn {
 
 [[nodiscard]] inline std::string refusal_line(const std::string& message) {
-  std::string line = message.substr(0, message.find_last_not_of(" \n") + 1);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  return "fedsinkhorn: " + line;
+  return "fedsinkhorn: " + printable_line(message);
 }
 
 }  // namespace fedsinkhorn

@@ -7,6 +7,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "core/printable.hpp"
 #include "core/processors.hpp"
 
 namespace fedsinkhorn {
@@ -47,7 +48,7 @@ std::string processors_line(const Result& result) {
 bool has_mass_one(const Result& result) { return std::abs(result.mass - 1) < 1e-5; }
 
 std::string table_line(const std::string& name, const std::string& value) {
-  return fmt::format("  {:<12} {}\n", name, value);
+  return fmt::format("  {:<12} {}\n", name, printable_line(value));
 }
 
 /// Of one target, what summary.json has under "cost"; of a few, a line each; and the sums, which it has as well.

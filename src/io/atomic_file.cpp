@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/printable.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "io/descriptor.hpp"
 #include "io/output_set.hpp"
@@ -37,11 +38,7 @@ bool could_not_flush(int descriptor) { return ::fsync(descriptor) != 0 && errno 
 }  // namespace
 
 std::string display_name(const std::filesystem::path& path) {
-  std::string name = path.string();
-  for (char& c : name) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) c = '?';
-  }
+  const std::string name = printable_word(path.string());
   return name.empty() ? "''" : name;
 }
 

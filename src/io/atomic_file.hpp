@@ -10,7 +10,7 @@
 
 namespace fedsinkhorn {
 
-/// What a message calls a path: as given, with control characters replaced so that the message stays one line.
+/// What a message calls a path: as given, but escaped and shortened (see core/printable.hpp); '' if it is empty.
 [[nodiscard]] std::string display_name(const std::filesystem::path& path);
 
 /// A file written under a temporary name in the same folder (".<final name>.XXXXXX") that takes its final name, and

@@ -1,10 +1,16 @@
 #include "io/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
 
 namespace fedsinkhorn {
 namespace {
@@ -18,18 +24,69 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-std::string progress_text(const Progress& progress, double from_seconds, double from_error) {
-  const double error = progress.error_b;  // what is compared with the tolerance
-  const double speed = progress.seconds > 0 ? static_cast<double>(progress.iteration) / progress.seconds : 0;
-  std::string text = fmt::format("iteration {}  error {:.2e}  {:.3g} it/s", progress.iteration, error, speed);
-  if (progress.is_on_the_way) text += fmt::format("  at epsilon {:.2g}", progress.epsilon);
-  if (progress.targets_left > 1) text += fmt::format("  {} targets left", progress.targets_left);
-  double left = speed > 0 ? static_cast<double>(progress.max_iterations - progress.iteration) / speed : 0;
-  const double decay = std::log(from_error / error) / (progress.seconds - from_seconds);
-  if (progress.tolerance > 0 && std::isfinite(decay) && decay > 0) {
-    left = std::min(left, std::max(0.0, std::log(error / progress.tolerance) / decay));
+void TimeLeft::add(const Progress& progress) {
+  const bool starts_anew =  // another epsilon, or targets that are solved one after the other
+      progress.epsilon != first_.epsilon || progress.iteration < last_.iteration || progress.seconds < last_.seconds;
+  if (!begun_ || starts_anew) {
+    errors_.clear();
+    first_ = progress;
+    begun_ = true;
   }
-  return text + "  about " + duration(left) + " left";
+  last_ = progress;
+  errors_.add(progress.seconds, progress.error_b);  // what is compared with the tolerance
+}
+
+double TimeLeft::to_the_limit() const {
+  const auto made = static_cast<double>(last_.iteration - first_.iteration);
+  if (made < 1) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(last_.max_iterations - last_.iteration) * (last_.seconds - first_.seconds) / made;
+}
+
+std::optional<double> TimeLeft::seconds() const {
+  std::optional<double> left;
+  if (!begun_ || last_.is_on_the_way) return left;
+  if (!(last_.tolerance > 0)) {
+    left = to_the_limit();
+  } else if (const std::optional<ErrorTrend> trend = error_trend(errors_.samples())) {
+    left = std::min(trend->until(std::log(last_.tolerance)), to_the_limit());
+    // A line that was seen for a second says nothing about the next hour.
+    constexpr double reach = 20;
+    if (*left > reach * (last_.seconds - first_.seconds)) left.reset();
+  }
+  if (left && !std::isfinite(*left)) left.reset();
+  return left;
+}
+
+std::string progress_text(const Progress& progress, std::optional<double> seconds_left, std::size_t width) {
+  const double speed = progress.seconds > 0 ? static_cast<double>(progress.iteration) / progress.seconds : 0;
+  std::array parts = {
+      fmt::format("iteration {}", progress.iteration),
+      fmt::format("  error {:.2e}", progress.error_b),
+      fmt::format("  {:.3g} it/s", speed),
+      progress.is_on_the_way ? fmt::format("  at epsilon {:.2g}", progress.epsilon) : "",
+      progress.targets_left > 1 ? fmt::format("  {} targets left", progress.targets_left) : "",
+      seconds_left ? "  about " + duration(*seconds_left) + " left" : "",
+  };
+  const auto line = [&] {
+    std::string text;
+    for (const std::string& part : parts) text += part;
+    return text;
+  };
+  constexpr std::array<std::size_t, 5> least_important_first = {2, 4, 3, 5, 1};
+  for (const std::size_t part : least_important_first) {
+    if (line().size() > width) parts[part].clear();
+  }
+  return line().substr(0, width);
+}
+
+std::size_t terminal_width(std::FILE* stream) {
+  winsize size{};
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");  // NOLINT(concurrency-mt-unsafe): nobody changes the environment
+  const std::string_view text = columns == nullptr ? "" : columns;
+  std::size_t width = 0;
+  std::from_chars(text.data(), text.data() + text.size(), width);
+  return width > 0 ? width : 80;
 }
 
 ProgressLine::ProgressLine(std::FILE* stream) : stream_(stream), terminal_(isatty(fileno(stream)) != 0) {}
@@ -44,18 +101,15 @@ void ProgressLine::clear() {
 }
 
 void ProgressLine::update(const Progress& progress) {
+  time_left_.add(progress);
   if (progress.seconds < next_) return;
-  const double error = progress.error_b;  // what is compared with the tolerance
-  if (first_seconds_ < 0) {
-    first_seconds_ = progress.seconds;
-    first_error_ = error;
-  }
-  const std::string text = progress_text(progress, first_seconds_, first_error_);
   if (terminal_) {
+    // The last column stays free: some terminals begin a new line after it.
+    const std::string text = progress_text(progress, time_left_.seconds(), terminal_width(stream_) - 1);
     fmt::print(stream_, "\r{}\033[K", text);
     next_ = progress.seconds + 0.1;
   } else {
-    fmt::print(stream_, "{}\n", text);
+    fmt::print(stream_, "{}\n", progress_text(progress, time_left_.seconds(), std::string::npos));
     next_ = progress.seconds + std::max(2.0, progress.seconds);  // 0.5, 2.5, 5, 10, 20, ... seconds
   }
   std::fflush(stream_);

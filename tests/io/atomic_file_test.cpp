@@ -254,7 +254,7 @@ TEST_F(AtomicFileTest, UseAfterCommitIsAnErrorOfTheProgram) {
 }
 
 TEST(DisplayName, KeepsMessagesOnOneLine) {
-  EXPECT_EQ(display_name("a/b\n\x1b[0m.npy"), "a/b??[0m.npy");
+  EXPECT_EQ(display_name("a/b\n\x1b[0m.npy"), R"(a/b\n\x1b[0m.npy)");
   EXPECT_EQ(display_name("\xc3\xa9t\xc3\xa9.npy"), "\xc3\xa9t\xc3\xa9.npy");
   EXPECT_EQ(display_name(""), "''");
 }

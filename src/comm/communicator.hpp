@@ -78,6 +78,9 @@ class Communicator {
   [[nodiscard]] virtual double now() const = 0;
   /// Whether all clients have that clock.
   [[nodiscard]] virtual bool shares_clock() const { return true; }
+  /// Seconds another client may have to wait for a processor before it can answer. 0 where each has one of its own, as
+  /// in a simulation.
+  [[nodiscard]] virtual double time_slice() const { return 0; }
   /// This client has computed with so many entries of a matrix. Time passes by itself, except in a simulation. Called
   /// from destructors.
   virtual void worked(double /*entries*/) noexcept {}

@@ -26,6 +26,7 @@ class ForwardingCommunicator : public Communicator {
   void look_up() override { inner_.look_up(); }
   [[nodiscard]] double now() const override { return inner_.now(); }
   [[nodiscard]] bool shares_clock() const override { return inner_.shares_clock(); }
+  [[nodiscard]] double time_slice() const override { return inner_.time_slice(); }
   void worked(double entries) noexcept override { inner_.worked(entries); }
   void give_up(bool bad_input, const char* text) noexcept override { inner_.give_up(bad_input, text); }
 

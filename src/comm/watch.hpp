@@ -38,6 +38,7 @@ class WatchedCommunicator : public Communicator {
   [[nodiscard]] double timeout() const final { return Seconds(timeout_).count(); }
   void look_up() final;
   [[nodiscard]] double now() const final;
+  [[nodiscard]] double time_slice() const final { return kTimeSlice; }
   void give_up(bool bad_input, const char* text) noexcept final;
 
  protected:
@@ -58,6 +59,9 @@ class WatchedCommunicator : public Communicator {
   [[nodiscard]] bool is_over() const { return is_over_; }
 
  private:
+  // Of the order of what schedulers give a thread while others want its processor.
+  static constexpr double kTimeSlice = 1e-3;
+
   struct Notice;
   struct Incoming;
   struct Outgoing;

@@ -83,6 +83,7 @@ class Asynchronous final : public AllToAll {
     const std::size_t targets = stretch.targets;
     bool wants_round = number >= stretch.last;
     bulletin.take();
+    bulletin.await_news();
     bulletin.await_answers(SliceKind::v);
     if (!bulletin.await_fresh(SliceKind::v, true)) return Step::left;
     bulletin.begin_iteration();

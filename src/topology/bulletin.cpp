@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array kKinds = {SliceKind::u, SliceKind::v};
 
-// A client waits for answers so many times as long as its own computation takes.
+// A client waits for answers so many times as long as its own computation takes, or another's turn on its processor.
 constexpr double kPatience = 1;
 // So often it finds out whether those not worth waiting for have become so.
 constexpr std::int64_t kBetweenTrials = 64;
@@ -112,7 +112,7 @@ void Bulletin::take() {
       const std::size_t newer = other.inbox->take();
       if (newer == 0) continue;
       heard_from_[k] += newer;
-      if (shape_.has_slice[index(kind)][k]) {
+      if (uses(kind, k)) {
         delays_.superseded(kind, k, newer - 1 + (other.is_new ? 1 : 0));
         other.is_new = true;
       }
@@ -133,9 +133,37 @@ void Bulletin::take() {
   catch_up();
 }
 
+bool Bulletin::has_told_all() const {
+  return std::all_of(own_.begin(), own_.end(),
+                     [](const Own& mine) { return mine.message.empty() || mine.message[1] <= mine.iteration; });
+}
+
+bool Bulletin::uses(SliceKind kind, std::size_t from) const {
+  const std::size_t me = communicator_.rank();
+  return from != me && shape_.has_slice[index(kind)][from] && shape_.has_slice[index(other(kind))][me];
+}
+
+std::optional<std::size_t> Bulletin::nothing_new() const {
+  std::optional<std::size_t> source;
+  for (const SliceKind kind : kKinds) {
+    for (std::size_t k = 0; k < communicator_.size(); ++k) {
+      if (!uses(kind, k)) continue;
+      if (subjects_[index(kind)][k].is_new) return std::nullopt;
+      source = k;
+    }
+  }
+  return source;
+}
+
+// What clients know when a stretch begins is news to all of them.
+void Bulletin::await_news() {
+  if (is_called_ || iterations_ == 0 || !has_told_all() || !nothing_new()) return;
+  wait_until_none([&] { return is_called_ ? std::nullopt : nothing_new(); });
+}
+
 std::optional<std::size_t> Bulletin::too_old(SliceKind kind, bool about_to_begin) const {
   for (std::size_t k = 0; k < communicator_.size(); ++k) {
-    if (k == communicator_.rank() || !shape_.has_slice[index(kind)][k]) continue;
+    if (!uses(kind, k)) continue;
     const std::size_t age = times_.begun_after(subjects_[index(kind)][k].published) + (about_to_begin ? 1 : 0);
     if (age > shape_.max_staleness) return k;
   }
@@ -202,12 +230,12 @@ bool Bulletin::await_fresh(SliceKind kind, bool about_to_begin) {
 
 void Bulletin::await_answers(SliceKind kind) {
   const Own& asked = own(other(kind));
-  const double patience = kPatience * own(kind).took;
+  const double patience = std::max(kPatience * own(kind).took, communicator_.time_slice());
   const double deadline = communicator_.now() + patience;
   std::vector<Subject*> awaited;
   for (std::size_t k = 0; k < communicator_.size(); ++k) {
     Subject& from = subject(kind, k);
-    if (k == communicator_.rank() || !shape_.has_slice[index(kind)][k]) continue;
+    if (!uses(kind, k)) continue;
     if (asked.published + from.answer_after <= deadline) awaited.push_back(&from);
   }
   const auto all_answer = [&] {

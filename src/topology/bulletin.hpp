@@ -7,10 +7,14 @@
 // all others that are younger than its last iteration, so they cannot wait for ever. Where clients do not share a
 // clock, the fastest message from a client is taken to have needed no time, which puts its clock right.
 //
+// News. Without a slice it has not used before, a client would only repeat itself, and where clients share processors
+// it would keep the others from having news. So it waits for one as soon as all it has computed is published. They
+// cannot all wait: what was published last has not been used by those it is for.
+//
 // Answers. A slice of v answers one of u if it was computed with it, and the other way round. A client that uses slices
 // which do not answer its latest makes an iteration worth half of one that does, so it pays to wait for answers if that
-// takes less than its own part of the work. Clients of like speed thereby fall into step, and one that is slower than
-// the others, or far away, is not waited for.
+// takes less than its own part of the work, or less than another client may have to wait for a processor. Clients of
+// like speed thereby fall into step, and one that is slower than the others, or far away, is not waited for.
 //
 // End. A client that wants the stretch to end waits until everything it published has been taken, and says farewell;
 // who hears that does the same. When all farewells have come, nothing is under way any more.
@@ -78,6 +82,8 @@ class Bulletin {
 
   /// Takes what has come, and notices whether another client wants the end. Does not wait.
   void take();
+  /// Waits for a slice that has not been used, unless some of what this client computed is not published yet.
+  void await_news();
   /// An iteration begins.
   void begin_iteration();
   /// Waits for answers that are about to come.
@@ -126,6 +132,11 @@ class Bulletin {
 
   void catch_up();
   void send(SliceKind kind);
+  [[nodiscard]] bool has_told_all() const;
+  /// Whether that client's slices of that kind are used by this one.
+  [[nodiscard]] bool uses(SliceKind kind, std::size_t from) const;
+  /// A client whose news would do, if there are none.
+  [[nodiscard]] std::optional<std::size_t> nothing_new() const;
   [[nodiscard]] std::optional<std::size_t> too_old(SliceKind kind, bool about_to_begin) const;
   [[nodiscard]] std::vector<Pending*> everything_awaited();
   /// Waits until culprit(), the client one depends on, is none.

@@ -7,12 +7,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "comm/collectives.hpp"
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
 
@@ -28,6 +31,12 @@ constexpr std::size_t kPiece = std::size_t{1} << 30;
 constexpr auto kAbandoning = 200ms;
 // The program's exit status for a lost client.
 constexpr int kExitLost = 4;
+// Processes start one after the other, on a busy machine seconds apart: so much more than the time limit they may take.
+constexpr auto kStarting = 1s;
+// mpirun takes more than a second to end the others once one has ended: so long the next one waits before it speaks.
+constexpr auto kTurnToSpeak = 1500ms;
+// With these delays, too, all are gone 5 s after the time limit.
+constexpr std::size_t kMostTurns = 2;
 
 std::size_t clients_on_this_machine = 1;  // set when MPI is started
 
@@ -39,19 +48,30 @@ void require(int code, const char* call) {
   throw std::runtime_error(fmt::format("MPI failed: {}: {}", call, std::string_view(text.data(), std::size_t(length))));
 }
 
-std::size_t count_clients_on_this_machine() {
-  MPI_Comm here = MPI_COMM_NULL;
-  require(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here), "MPI_Comm_split_type");
-  int size = 1;
-  require(MPI_Comm_size(here, &size), "MPI_Comm_size");
-  require(MPI_Comm_free(&here), "MPI_Comm_free");
-  return static_cast<std::size_t>(size);
+/// As the clock counts; a thousand years do not fit into it, and one will do.
+Clock::duration within_clock(Seconds duration) {
+  return std::chrono::duration_cast<Clock::duration>(std::min(duration, Seconds(365.0 * 24 * 3600)));
 }
 
-/// Ends the process if it lives longer than the limit: MPI_Finalize waits for all clients and knows no time limit.
+/// What clients of one machine have in common: the kernel they run on, whose clock they share. Where the system does
+/// not tell, the name of the host.
+std::string name_of_machine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string name;
+  if (std::getline(file, name) && !name.empty()) return name;
+  std::array<char, MPI_MAX_PROCESSOR_NAME> host{};
+  int length = 0;
+  require(MPI_Get_processor_name(host.data(), &length), "MPI_Get_processor_name");
+  return {host.data(), std::size_t(length)};
+}
+
+/// Ends the process if it lives longer than the limit: MPI_Init and MPI_Finalize wait for all clients and know no time
+/// limit. One process says why, the first one that is there: when it ends, mpirun ends the rest.
 class Watchdog {
  public:
-  explicit Watchdog(Clock::duration limit) : thread_([this, limit] { watch(limit); }) {}
+  Watchdog(Clock::duration limit, std::string line)
+      : line_(std::move(line)),
+        thread_([this, limit] { watch(limit + kTurnToSpeak * std::min(rank_given_by_mpi(), kMostTurns)); }) {}
   ~Watchdog() {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -64,10 +84,11 @@ class Watchdog {
   void watch(Clock::duration limit) {
     std::unique_lock lock(mutex_);
     if (over_.wait_for(lock, limit, [this] { return is_over_; })) return;
-    fmt::print(stderr, "fedsinkhorn: another client did not come to the end within {:.3g} s\n", Seconds(limit).count());
+    fmt::print(stderr, "fedsinkhorn: {}\n", line_);
     std::_Exit(kExitLost);
   }
 
+  std::string line_;
   std::mutex mutex_;
   std::condition_variable over_;
   bool is_over_ = false;
@@ -91,6 +112,8 @@ class MpiCommunicator final : public WatchedCommunicator {
   [[nodiscard]] std::size_t rank() const override { return rank_; }
   [[nodiscard]] std::size_t size() const override { return size_; }
   [[nodiscard]] bool shares_clock() const override { return clients_on_this_machine == size_; }
+  /// Counts them, with all others. For the beginning.
+  void count_clients_on_this_machine();
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override;
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override;
 
@@ -225,11 +248,18 @@ void MpiCommunicator::idle(std::uint64_t turn, Clock::time_point until) {
 
 void MpiCommunicator::finalize() noexcept {
   try {
-    const Watchdog watchdog(std::chrono::duration_cast<Clock::duration>(Seconds(timeout())));
+    const Watchdog watchdog(within_clock(Seconds(timeout())),
+                            fmt::format("another client did not come to the end within {:.3g} s", timeout()));
     stop_listening();
     if (!is_mute_) MPI_Finalize();
   } catch (const std::exception&) {  // no thread for the watchdog: the process ends without saying goodbye
   }
+}
+
+void MpiCommunicator::count_clients_on_this_machine() {
+  const std::string mine = name_of_machine();
+  const auto names = Collectives(*this, Route::through_root).allgather_text(mine);
+  clients_on_this_machine = static_cast<std::size_t>(std::ranges::count(names, mine));
 }
 
 void MpiCommunicator::require(int code, const char* call) {
@@ -237,12 +267,7 @@ void MpiCommunicator::require(int code, const char* call) {
   fedsinkhorn::require(code, call);
 }
 
-}  // namespace
-
-std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
-  int is_initialized = 0;
-  require(MPI_Initialized(&is_initialized), "MPI_Initialized");
-  if (is_initialized != 0) throw std::logic_error("MPI can be started once in a process");
+std::unique_ptr<MpiCommunicator> join_world(Seconds timeout) {
   int provided = MPI_THREAD_SINGLE;
   require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED) throw std::runtime_error("this MPI does not allow threads beside it");
@@ -251,8 +276,22 @@ std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
   int size = 1;
   require(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   require(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  clients_on_this_machine = count_clients_on_this_machine();
   return std::make_unique<MpiCommunicator>(static_cast<std::size_t>(rank), static_cast<std::size_t>(size), timeout);
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
+  int is_initialized = 0;
+  require(MPI_Initialized(&is_initialized), "MPI_Initialized");
+  if (is_initialized != 0) throw std::logic_error("MPI can be started once in a process");
+  auto communicator = [timeout] {
+    const Watchdog watchdog(within_clock(timeout) + kStarting,
+                            fmt::format("the clients did not all start within {:.3g} s", Seconds(timeout).count()));
+    return join_world(timeout);
+  }();
+  communicator->count_clients_on_this_machine();  // keeps the time limit by itself
+  return communicator;
 }
 
 std::size_t mpi_clients_on_this_machine() { return clients_on_this_machine; }

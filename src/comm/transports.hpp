@@ -39,6 +39,8 @@ void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenari
 
 /// Initialises MPI (funneled: only the thread that made it may use it; errors are returned, not fatal) and speaks for
 /// MPI_COMM_WORLD. One object at a time. Its end finalises MPI, within the time limit; after a failure it does not try.
+/// MPI itself waits for all clients without a limit when it starts and when it ends: if one does not come, the process
+/// ends, with one line and status 4.
 /// Throws InputError("built without MPI") where the build has none.
 [[nodiscard]] std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout);
 /// Clients that share this machine with this one (itself included); 1 without MPI, or before make_mpi_communicator.

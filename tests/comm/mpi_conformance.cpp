@@ -1,6 +1,7 @@
 // Run under mpirun by the tests.
 //   comm-mpi-conformance check      all checks; status 0 if they hold
 //   comm-mpi-conformance faults     the same on a bad network
+//   comm-mpi-conformance start R T  client R stops before MPI is started
 //   comm-mpi-conformance stop R T   client R stops, the others wait for it with a time limit of T seconds
 //   comm-mpi-conformance last R T   client R stops when all messages are through, before MPI is finalised
 //   comm-mpi-conformance kill R T   client R is killed
@@ -27,6 +28,11 @@
 namespace fedsinkhorn::test {
 namespace {
 
+void fall_silent(int signal) {
+  fmt::print(stderr, "silent: {}\n", ::getpid());
+  std::raise(signal);
+}
+
 void fail_on_purpose(const std::string& fault, Communicator& communicator) {
   if (fault == "throw") throw std::runtime_error("the cause");
   if (fault == "size") {
@@ -35,8 +41,7 @@ void fail_on_purpose(const std::string& fault, Communicator& communicator) {
     }
     return;
   }
-  fmt::print(stderr, "silent: {}\n", ::getpid());
-  std::raise(fault == "kill" ? SIGKILL : SIGSTOP);
+  fall_silent(fault == "kill" ? SIGKILL : SIGSTOP);
 }
 
 void run_checks(Communicator& communicator) {
@@ -69,6 +74,7 @@ void run(const std::vector<std::string>& arguments, Communicator& communicator) 
 }
 
 int run_and_end(const std::vector<std::string>& arguments) {
+  if (arguments.at(0) == "start" && rank_given_by_mpi() == std::stoul(arguments.at(1))) fall_silent(SIGSTOP);
   const auto communicator = make_mpi_communicator(Seconds(arguments.size() > 2 ? std::stod(arguments[2]) : 120));
   try {
     run(arguments, *communicator);

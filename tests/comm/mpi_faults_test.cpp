@@ -62,6 +62,28 @@ TEST(MpiFaults, AStoppedClientIsNamedAndTakenDown) {
   EXPECT_TRUE(is_dead(process));
 }
 
+/// Said once, and nobody is left.
+void expect_no_start(const Ended& run) {
+  EXPECT_EQ(run.status, 4) << run.output;
+  const std::string line = "fedsinkhorn: the clients did not all start within 2 s\n";
+  const std::size_t at = run.output.find(line);
+  EXPECT_NE(at, std::string::npos) << run.output;
+  EXPECT_EQ(run.output.find("fedsinkhorn:", at + 1), std::string::npos) << "said more than once\n" << run.output;
+  EXPECT_LT(run.seconds, 2 + 5 + 10) << "10 s are for mpirun\n" << run.output;
+  const std::string process = silent_process(run.output);
+  ASSERT_FALSE(process.empty()) << run.output;
+  const Timer timer;
+  while (!is_dead(process) && timer.seconds() < 30) std::this_thread::yield();
+  EXPECT_TRUE(is_dead(process));
+}
+
+TEST(MpiFaults, AClientThatStopsBeforeMpiStartsIsNotWaitedForForEver) { expect_no_start(run_clients(4, "start 2 2")); }
+
+// The one that speaks otherwise.
+TEST(MpiFaults, AFirstClientThatStopsBeforeMpiStartsIsNotWaitedForForEver) {
+  expect_no_start(run_clients(3, "start 0 2"));
+}
+
 TEST(MpiFaults, AClientThatDoesNotComeToTheEndIsNotWaitedForForEver) {
   const Ended run = run_clients(3, "last 1 2");
   EXPECT_EQ(run.status, 4) << run.output;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/checked_size.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
@@ -292,14 +293,16 @@ NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t 
   header.shape = std::move(dictionary.shape);
   header.data_offset = static_cast<std::size_t>(bytes.data() - start.data()) + bytes.size();
 
-  std::uint64_t promised = header.is_float32 ? sizeof(float) : sizeof(double);
-  for (const std::uint64_t dimension : header.shape) {
-    if (promised != 0 && dimension > std::numeric_limits<std::uint64_t>::max() / promised) {
-      throw InputError(name, "shape overflows: " + to_text(header.shape) + " has more bytes than 64 bits can count",
-                       kSaveAgain);
-    }
-    promised *= dimension;
+  // A size of 0 must not hide a factor that no array could have.
+  const std::size_t width = header.is_float32 ? sizeof(float) : sizeof(double);
+  const bool is_vector = header.shape.size() == 1;
+  const auto row = product_of({width, is_vector ? 1 : header.shape.back()});
+  const auto all = row ? product_of({*row, header.shape.front()}) : std::nullopt;
+  if (!all) {
+    throw InputError(name, "shape overflows: " + to_text(header.shape) + " has more bytes than 64 bits can count",
+                     kSaveAgain);
   }
+  const std::uint64_t promised = *all;
   const std::uint64_t present = file_size - header.data_offset;
   if (present < promised) {
     throw InputError(name,

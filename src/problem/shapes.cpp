@@ -329,11 +329,11 @@ void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts,
   });
   agree(clients, [&] {
     if (checked.rows.given == 0 || checked.columns.given == 0) throw InputError(problem.names.cost, "has no entries");
-    if (masses_a > 0 && masses_a != checked.rows.given) {
+    if ((problem.parts.a || masses_a > 0) && masses_a != checked.rows.given) {
       throw InputError(problem.names.a, fmt::format("has {} masses", masses_a),
                        fmt::format("the cost has {} rows", checked.rows.given));
     }
-    if (masses_b > 0 && masses_b != checked.columns.given) {
+    if ((problem.parts.b || masses_b > 0) && masses_b != checked.columns.given) {
       throw InputError(problem.names.b, fmt::format("has {} rows of masses", masses_b),
                        fmt::format("the cost has {} columns", checked.columns.given));
     }

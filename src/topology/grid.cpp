@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <optional>
+#include <string>
+
+#include "core/checked_size.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "topology/topologies.hpp"
 
@@ -14,9 +18,11 @@ GridShape grid_shape(std::size_t clients, GridShape wanted) {
     }
     return shape;
   }
-  if (wanted.rows * wanted.columns != clients) {
+  const std::optional<std::size_t> needed = product_of({wanted.rows, wanted.columns});
+  if (needed != clients) {
     throw InputError("--grid",
-                     fmt::format("{}x{} needs {} clients", wanted.rows, wanted.columns, wanted.rows * wanted.columns),
+                     fmt::format("{}x{} needs {} clients", wanted.rows, wanted.columns,
+                                 needed ? std::to_string(*needed) : "2^64 or more"),
                      fmt::format("there are {}", clients));
   }
   return wanted;

@@ -355,6 +355,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlags{"WordAsWeight", "--clients 2 --rows 1,much", {"--rows"}},
         BadFlags{"GridOfOtherSize", "--clients 4 --topology grid --grid 2x3", {"--grid", "6", "4"}},
         BadFlags{"GridBeyondNumbers", "--clients 4 --topology grid --grid 4294967298x9223372036854775810", {"--grid"}},
+        // Products that wrap to the number of clients.
+        BadFlags{"GridThatWraps", "--clients 2 --topology grid --grid 9223372036854775809x2", {"--grid", "2^64", "2"}},
+        BadFlags{"GridThatWrapsTheOtherWay",
+                 "--clients 2 --topology grid --grid 2x9223372036854775809",
+                 {"--grid", "2^64", "2"}},
         BadFlags{"GridWithoutNumbers", "--clients 4 --topology grid --grid x", {"--grid", "2x3"}},
         BadFlags{"GridWithoutColumns", "--clients 4 --topology grid --grid 4x0", {"--grid", "2x3"}},
         BadFlags{"GridWithMore", "--clients 4 --topology grid --grid 2x2x1", {"--grid", "2x3"}},
@@ -384,6 +389,16 @@ TEST_F(PartsTest, AGridCannotTakePartsOfAStart) {
   expect_refused(run("solve --cost C.npy --initial-g g-{client}.npy --epsilon 0.1 --output r --clients 4 --topology "
                      "grid --grid 2x2"),
                  {"g-0.npy", "grid"}, before);
+}
+
+// No bytes, and a number of targets that nobody could hold.
+TEST_F(PartsTest, EmptyPartsWithAHugeShapeAreRefused) {
+  for (const char* shape : {"(0, 288230376151711744)", "(0, 9223372036854775808)"}) {
+    for (const char* name : {"b-0.npy", "b-1.npy"}) write_bytes(folder() / name, npy_header("<f8", shape));
+    const std::vector<std::string> before = snapshot(folder());
+    expect_refused(run("solve --cost C.npy --b b-{client}.npy --epsilon 0.1 --output r --clients 2"), {"b-0.npy"},
+                   before);
+  }
 }
 
 TEST_F(PartsTest, KeptRowsNeedAFolder) {

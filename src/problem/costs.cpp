@@ -256,45 +256,6 @@ std::array<Reach, 2> check_points(const CheckedProblem& checked) {
   return {reach(points.x, rows, checked.input.names.x), reach(points.y, held.columns, checked.input.names.y)};
 }
 
-/// The coordinates of a cloud lie between these, one by one.
-struct Box {
-  std::vector<double> low;
-  std::vector<double> high;
-};
-
-Box box_around(const AnyMatrix& cloud, Range rows) {
-  return std::visit(
-      [&](const auto& points) {
-        Box box{std::vector<double>(points.columns, std::numeric_limits<double>::infinity()),
-                std::vector<double>(points.columns, -std::numeric_limits<double>::infinity())};
-        for (std::size_t i = rows.first; i < rows.last; ++i) {
-          for (std::size_t k = 0; k < points.columns; ++k) {
-            const auto x = static_cast<double>(points(i, k));
-            box.low[k] = std::min(box.low[k], x);
-            box.high[k] = std::max(box.high[k], x);
-          }
-        }
-        return box;
-      },
-      cloud);
-}
-
-/// A bound of the costs between points this client holds that does not depend on where the origin is.
-double largest_held_cost(const CheckedProblem& checked) {
-  const Held held = held_by(checked);
-  if (held.rows.empty() || held.columns.empty()) return 0;
-  const auto& points = std::get<PointClouds>(checked.input.cost);
-  const Box x =
-      box_around(points.x, {held.rows.first - checked.first_held_row, held.rows.last - checked.first_held_row});
-  const Box y = box_around(points.y, held.columns);
-  double square = 0;
-  for (std::size_t k = 0; k < x.low.size(); ++k) {
-    const double apart = std::max(x.high[k] - y.low[k], y.high[k] - x.low[k]);
-    square += apart * apart;
-  }
-  return largest_possible_cost(points.metric, square, 0);
-}
-
 double greatest(const std::vector<double>& all, std::size_t stride, std::size_t at) {
   double result = 0;
   for (std::size_t k = at; k < all.size(); k += stride) result = std::max(result, all[k]);
@@ -330,14 +291,9 @@ void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& che
     // The metric is known to whoever holds points.
     const double own = points == nullptr ? 0 : largest_possible_cost(points->metric, x, y);
     checked.largest_cost = greatest(clients.allgather_numbers({&own, 1}), 1, 0);
-    double widest = checked.largest_cost;
-    if (widest / problem.epsilon > kMostCostsPerEpsilon) {  // points far from the origin may be close to each other
-      const double held = largest_held_cost(checked);
-      widest = greatest(clients.allgather_numbers({&held, 1}), 1, 0);
-    }
     agree(clients, [&] {
       check_range(problem, checked.largest_cost);
-      check_ratio(problem, widest);
+      check_ratio(problem, checked.largest_cost);
     });
     return;
   }

@@ -5,6 +5,9 @@ function(fedsinkhorn_private_settings target)
   if(FEDSINKHORN_WERROR)
     list(APPEND warnings -Werror)
   endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    list(APPEND warnings -Wno-sign-conversion) # not part of what GCC calls -Wconversion in C++
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     list(APPEND warnings -Wno-restrict) # GCC bug 105651: false alarms on std::string
   endif()

@@ -510,7 +510,7 @@ void reduce_scatter(Communicator& communicator) {
 
 void allreduce(Communicator& communicator) {
   for_all_routes(communicator, [](const Collectives& clients) {
-    for (const std::size_t count : {0U, 1U, 2U, 3U, 7U, 1000U, 50'003U}) {
+    for (const std::size_t count : {0, 1, 2, 3, 7, 1000, 50'003}) {
       auto values = values_of(clients.rank(), count);
       clients.allreduce(values);
       std::vector<double> expected(count);
@@ -523,7 +523,7 @@ void allreduce(Communicator& communicator) {
 void broadcast(Communicator& communicator) {
   for_all_routes(communicator, [](const Collectives& clients) {
     for (std::size_t root = 0; root < clients.size(); ++root) {
-      for (const std::size_t size : {0U, 1U, 70'000U}) {
+      for (const std::size_t size : {0, 1, 70'000}) {
         const auto expected = letter(root, 0, 5, size);
         auto data = clients.rank() == root ? expected : std::vector<std::byte>(size);
         clients.broadcast(data, root);
@@ -549,7 +549,7 @@ void allgather_text(Communicator& communicator) {
     return std::string(k * factor % 100'000, static_cast<char>('a' + k)) + (k % 2 == 0 ? "" : std::string("\n\0b", 3));
   };
   for_all_routes(communicator, [&](const Collectives& clients) {
-    for (const std::size_t factor : {0U, 1U, 33'333U}) {
+    for (const std::size_t factor : {0, 1, 33'333}) {
       const auto texts = clients.allgather_text(text_of(clients.rank(), factor));
       expect(texts.size() == clients.size(), "{} texts", texts.size());
       for (std::size_t k = 0; k < clients.size(); ++k) {
@@ -561,7 +561,7 @@ void allgather_text(Communicator& communicator) {
 
 void allgather_numbers(Communicator& communicator) {
   for_all_routes(communicator, [](const Collectives& clients) {
-    for (const std::size_t count : {0U, 1U, 3U}) {
+    for (const std::size_t count : {0, 1, 3}) {
       const auto numbers = clients.allgather_numbers(values_of(clients.rank(), count));
       expect(same_bits(numbers, gathered(Counts(clients.size(), count), 0).whole), "{} numbers are wrong", count);
     }

@@ -668,7 +668,7 @@ TEST(SimulatedLoss, OneThatIsLostIsNamedByAllOthersAtTheTimeLimit) {
   const Timer timer;
   const Ends ends = wait_in_a_ring(4, scenario);
   EXPECT_LT(timer.seconds(), 30);
-  for (const std::size_t rank : {0U, 1U, 3U}) {
+  for (const std::size_t rank : {0, 1, 3}) {
     EXPECT_EQ(ends.lines[rank], "client 2 has not answered for 60 s");
     EXPECT_EQ(ends.lost[rank], Ranks{2});
     EXPECT_EQ(ends.times[rank], kShort.count());
@@ -683,7 +683,7 @@ TEST(SimulatedLoss, SeveralAreAllNamedAndSoAreThosePausing) {
                       {.client = 3, .lost_at = 60},
                       {.client = 4, .lost_at = 61}};
   const Ends ends = wait_in_a_ring(5, scenario);
-  for (const std::size_t rank : {1U, 2U, 4U}) {
+  for (const std::size_t rank : {1, 2, 4}) {
     EXPECT_EQ(ends.lines[rank], "clients 0, 2 and 3 have not answered for 60 s");
     EXPECT_EQ(ends.lost[rank], (Ranks{0, 2, 3}));
     EXPECT_EQ(ends.times[rank], rank == 2 ? 69 : 60);
@@ -717,7 +717,7 @@ TEST(SimulatedLoss, ThoseThatHaveEndedAreNamedIfNobodyElseIsSilent) {
 }
 
 TEST(SimulatedLoss, ComesOutAsClientLostEvenIfItIsClient0) {
-  for (const std::size_t lost : {0U, 1U}) {
+  for (const std::size_t lost : {0, 1}) {
     Scenario scenario;
     scenario.clients = {{.client = lost, .lost_at = 0.5}};
     const auto body = [](Communicator& communicator) { receive_a_number(communicator, 1 - communicator.rank()); };

@@ -166,7 +166,7 @@ TEST(ThreadsFail, OneThatFallsSilentIsNamedByAllOthers) {
   const Timer timer;
   fall_silent({4, {2}}, lines, lost);
   EXPECT_LT(timer.seconds(), kShort.count() + 5);
-  for (const std::size_t rank : {0U, 1U, 3U}) {
+  for (const std::size_t rank : {0, 1, 3}) {
     EXPECT_EQ(lines[rank], "client 2 has not answered for 0.2 s");
     EXPECT_EQ(lost[rank], Ranks{2});
   }
@@ -176,7 +176,7 @@ TEST(ThreadsFail, SeveralThatFallSilentAreAllNamed) {
   std::vector<std::string> lines;
   std::vector<Ranks> lost;
   fall_silent({5, {0, 2, 3}}, lines, lost);
-  for (const std::size_t rank : {1U, 4U}) {
+  for (const std::size_t rank : {1, 4}) {
     EXPECT_EQ(lines[rank], "clients 0, 2 and 3 have not answered for 0.2 s");
     EXPECT_EQ(lost[rank], (Ranks{0, 2, 3}));
   }

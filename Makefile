@@ -2,15 +2,18 @@
 # Each target first installs the Debian packages it lacks; with all there, that takes no time and needs no rights.
 
 FUZZ_SECONDS ?= 600
-TEST_JOBS ?= 2
+# Most tests wait, for processes and for time limits: three at once on every core.
+TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
+# For test-simd; by default all that this machine has, but for the best, which 'make test' runs.
+SIMD_VARIANTS ?=
 PREFIX ?= /usr/local
 # E.g. BENCH_ARGS='dense online --json bench.json'; see build/fedsinkhorn-bench --help.
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-gpu bench bench-gpu portable asan tsan tsan-comm fuzz format format-check lint install clean \
-        build packages-build packages-lint packages-fuzz
+.PHONY: help demo test test-simd test-gpu build-gpu bench bench-gpu portable asan tsan tsan-comm clang fuzz format \
+        format-check lint install clean build packages-build packages-lint packages-clang packages-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,15 +25,20 @@ demo: build/build.ninja ## Build, solve a small problem on four clients, draw it
 test: build ## Build and run the tests
 	ctest --preset release -j $(TEST_JOBS)
 
-test-gpu: build/build.ninja ## Build and run the tests that need a GPU; without one each is skipped and says why
-	cmake --build --preset release --target gpu-tests
+test-simd: build ## Run the tests that do arithmetic under every other instruction set (SIMD_VARIANTS="avx2 baseline")
+	TEST_JOBS=$(TEST_JOBS) scripts/test-simd.sh build $(SIMD_VARIANTS)
+
+test-gpu: build-gpu ## Build and run the tests that need a GPU; without one each is skipped and says why
 	ctest --preset release -L gpu -V
+
+build-gpu: build/build.ninja ## Compile all that runs on GPUs, where nvcc is found
+	cmake --preset release -DFEDSINKHORN_CUDA=COMPILER
+	cmake --build --preset release --target fedsinkhorn-cli gpu-tests gpu-benches
 
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
 
-bench-gpu: build/build.ninja ## Build and run the benchmarks of the CUDA backend, and of rivals where PyTorch is
-	cmake --build --preset release --target gpu-benches
+bench-gpu: build-gpu ## Build and run the benchmarks of the CUDA backend, and of rivals where PyTorch is
 	@for bench in $(wildcard build/gpu-benches/*); do echo "== $$bench"; $$bench || exit 1; done
 	@if python3 -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then python3 bench/cuda/rivals.py; fi
 
@@ -51,6 +59,10 @@ tsan: tsan-comm ## Build and test clients on threads with ThreadSanitizer
 tsan-comm: build-tsan/build.ninja ## Of that, the transport alone, which takes a minute
 	cmake --build --preset tsan --target test-comm
 	ctest --preset tsan -j $(TEST_JOBS) -R '^comm\.' -E '$(slow_under_sanitizers)'
+
+clang: build-clang/build.ninja ## Compile everything with clang, and run the tests of the kernels
+	cmake --build --preset clang
+	ctest --preset clang -j $(TEST_JOBS) -R '^(backend|kernel)\.'
 
 fuzz: build-fuzz/build.ninja ## Fuzz the .npy reader (FUZZ_SECONDS=600)
 	cmake --build build-fuzz --target npy-header-fuzz
@@ -74,7 +86,8 @@ install: build ## Install program, library and headers (PREFIX=/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean: ## Remove everything built
-	rm -rf build build-portable build-debug build-asan build-tsan build-fuzz demo-output
+	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz \
+	  demo-output
 
 build: build/build.ninja
 	cmake --build --preset release
@@ -96,6 +109,10 @@ build-tsan/build.ninja: CMakePresets.json | packages-build
 	cmake --preset tsan
 	@touch $@
 
+build-clang/build.ninja: CMakePresets.json | packages-build packages-clang
+	cmake --preset clang
+	@touch $@
+
 # Without OpenMP and CUDA: clang would want its own, and the parser under test has no loops to share out.
 build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-fuzz
 	cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
@@ -108,6 +125,9 @@ packages-build:
 
 packages-lint:
 	@scripts/install-packages.sh lint
+
+packages-clang:
+	@scripts/install-packages.sh clang
 
 packages-fuzz:
 	@scripts/install-packages.sh fuzz

@@ -99,7 +99,8 @@ class Ours:
         command = [machine.options.binary, "solve", "--points", folder / "X.npy", "--a", folder / "a.npy", "--b",
                    folder / "b.npy", "--epsilon", EPSILON, "--method", "sinkhorn", "--tolerance", 0,
                    "--check-every", 1, "--max-iterations", iterations, "--threads", 1, "--topology", self.topology,
-                   "--passes", self.passes, "--precision", self.precision, "--output", output, "--quiet"]
+                   "--passes", self.passes, "--precision", self.precision, "--backend", "cpu", "--output", output,
+                   "--quiet"]
         if self.grid:
             command += ["--grid", self.grid]
         if machine.options.mpirun and self.clients > 1:

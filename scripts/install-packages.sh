@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that one or more groups need and that are not there yet.
-#   scripts/install-packages.sh build|lint|fuzz|bench-peers ...
+#   scripts/install-packages.sh build|lint|clang|fuzz|bench-peers ...
 # With nothing missing, apt-get is not called. FEDSINKHORN_SKIP_PACKAGES=1 skips the check, for systems without dpkg
 # whose packages go by other names.
 set -euo pipefail
@@ -10,6 +10,7 @@ build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-pthread-dev 
        libfmt-dev libboost-dev libmpfr-dev libgmp-dev libgtest-dev libopenmpi-dev openmpi-bin)
 # libomp-dev: omp.h as clang sees it.
 lint=(clang-format=clang-format clang-tidy=clang-tidy libomp-dev)
+clang=(clang=clang++ libomp-dev)
 fuzz=(clang=clang++ libclang-rt-14-dev)
 # Only to time other solvers beside ours: nothing else needs these, and no other target asks for them.
 bench_peers=(python3-numpy python3-pot python3-torch python3-mpi4py libopenblas0-pthread)
@@ -24,12 +25,13 @@ for group in "$@"; do
   case $group in
     build) wanted+=("${build[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
+    clang) wanted+=("${clang[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
     bench-peers) wanted+=("${bench_peers[@]}") ;;
-    *) fail "no group '$group'; there are: build, lint, fuzz, bench-peers" ;;
+    *) fail "no group '$group'; there are: build, lint, clang, fuzz, bench-peers" ;;
   esac
 done
-((${#wanted[@]})) || fail "name a group: build, lint, fuzz, bench-peers"
+((${#wanted[@]})) || fail "name a group: build, lint, clang, fuzz, bench-peers"
 [[ ${FEDSINKHORN_SKIP_PACKAGES:-} ]] && exit 0
 
 # One query for all: dpkg-query is quick, but not quick enough to be called for each.

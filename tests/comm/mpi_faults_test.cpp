@@ -100,7 +100,8 @@ TEST(MpiFaults, AKilledClientEndsAll) {
 TEST(MpiFaults, AClientThatThrowsEndsAll) {
   const Ended run = run_clients(3, "throw 1 100");
   EXPECT_EQ(run.status, 1) << run.output;
-  EXPECT_NE(run.output.find("client 1: the cause\n"), std::string::npos) << run.output;
+  // Whoever ends first says so; mpirun may take the others down before they do.
+  EXPECT_NE(run.output.find(": the cause\n"), std::string::npos) << run.output;
   EXPECT_LT(run.seconds, 60) << run.output;
 }
 

@@ -112,6 +112,8 @@ void agree_on_masses(const Collectives& clients, CheckedProblem& checked) {
 
   // From here on everybody looks at the same numbers and comes to the same conclusion; the names are client 0's.
   checked.mass = total[0];
+  const std::vector<double> tolerances = clients.allgather_numbers({&problem.mass_tolerance, 1});
+  checked.mass_tolerance = *std::max_element(tolerances.begin(), tolerances.end());
   std::vector<double> scales(targets);
   agree(clients, [&] {
     const auto usable = [](double sum, const std::string& name, const std::string& where) {
@@ -121,7 +123,7 @@ void agree_on_masses(const Collectives& clients, CheckedProblem& checked) {
     usable(total[0], problem.names.a, "");
     for (std::size_t k = 0; k < targets; ++k) {
       usable(total[1 + k], problem.names.b, of_target(k));
-      if (std::abs(total[1 + k] - total[0]) > problem.mass_tolerance * total[0]) {
+      if (std::abs(total[1 + k] - total[0]) > checked.mass_tolerance * total[0]) {
         const std::string remedy =
             problem.a.empty() || problem.b.empty() ? "the side left out is uniform with total 1" : "scale them alike";
         throw InputError(problem.names.b,

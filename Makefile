@@ -3,13 +3,15 @@
 
 FUZZ_SECONDS ?= 600
 TEST_JOBS ?= 2
+TORTURE_CASES ?= 2000
+TORTURE_SEED ?= 1
 PREFIX ?= /usr/local
 # E.g. BENCH_ARGS='dense online --json bench.json'; see build/fedsinkhorn-bench --help.
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-gpu bench bench-gpu portable asan tsan tsan-comm fuzz format format-check lint install clean \
+.PHONY: help demo test test-gpu torture torture-quick torture-build bench bench-gpu portable asan tsan tsan-comm fuzz format format-check lint install clean \
         build packages-build packages-lint packages-fuzz
 
 help: ## Show this list
@@ -25,6 +27,12 @@ test: build ## Build and run the tests
 test-gpu: build/build.ninja ## Build and run the tests that need a GPU; without one each is skipped and says why
 	cmake --build --preset release --target gpu-tests
 	ctest --preset release -L gpu -V
+
+torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference
+	build/fedsinkhorn-torture --cases $(TORTURE_CASES) --seed $(TORTURE_SEED) --program build/fedsinkhorn
+
+torture-quick: torture-build ## The same with 150 problems
+	build/fedsinkhorn-torture --cases 150 --seed $(TORTURE_SEED) --program build/fedsinkhorn
 
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
@@ -83,6 +91,9 @@ build: build/build.ninja
 build/build.ninja: CMakePresets.json | packages-build
 	cmake --preset release
 	@touch $@
+
+torture-build: build/build.ninja
+	cmake --build --preset release --target fedsinkhorn-cli fedsinkhorn-torture
 
 build-portable/build.ninja: CMakePresets.json | packages-build
 	cmake --preset portable

@@ -6,14 +6,17 @@ FUZZ_SECONDS ?= 600
 TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
 # For test-simd; by default all that this machine has, but for the best, which 'make test' runs.
 SIMD_VARIANTS ?=
+TORTURE_CASES ?= 2000
+TORTURE_SEED ?= 1
 PREFIX ?= /usr/local
 # E.g. BENCH_ARGS='dense online --json bench.json'; see build/fedsinkhorn-bench --help.
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-simd test-gpu build-gpu bench bench-gpu portable asan tsan tsan-comm clang fuzz format \
-        format-check lint install clean build packages-build packages-lint packages-clang packages-fuzz
+.PHONY: help demo test test-simd test-gpu build-gpu torture torture-quick torture-build bench bench-gpu portable asan tsan \
+        tsan-comm clang fuzz format format-check lint install clean build packages-build packages-lint packages-clang \
+        packages-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +37,12 @@ test-gpu: build-gpu ## Build and run the tests that need a GPU; without one each
 build-gpu: build/build.ninja ## Compile all that runs on GPUs, where nvcc is found
 	cmake --preset release -DFEDSINKHORN_CUDA=COMPILER
 	cmake --build --preset release --target fedsinkhorn-cli gpu-tests gpu-benches
+
+torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference
+	build/fedsinkhorn-torture --cases $(TORTURE_CASES) --seed $(TORTURE_SEED) --program build/fedsinkhorn
+
+torture-quick: torture-build ## The same with 150 problems
+	build/fedsinkhorn-torture --cases 150 --seed $(TORTURE_SEED) --program build/fedsinkhorn
 
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
@@ -96,6 +105,9 @@ build: build/build.ninja
 build/build.ninja: CMakePresets.json | packages-build
 	cmake --preset release
 	@touch $@
+
+torture-build: build/build.ninja
+	cmake --build --preset release --target fedsinkhorn-cli fedsinkhorn-torture
 
 build-portable/build.ninja: CMakePresets.json | packages-build
 	cmake --preset portable

@@ -120,8 +120,9 @@ struct Result {
 
   Norm norm = Norm::l1;
   double mass = 1;  ///< total of a, and so of the plan; the tolerance is a share of it, the errors are not
-  /// Totals of b that differ from that of a within Problem::mass_tolerance are scaled to it; the largest |factor - 1|.
-  /// Errors refer to the scaled b.
+  /// Totals of b that differ from that of a within Problem::mass_tolerance are scaled to it, and where forbidden pairs
+  /// leave several connected components, so are those of every component; the largest |factor - 1|. Errors refer to the
+  /// scaled b.
   double mass_rescaled = 0;
   MarginalErrors error;  ///< of the plan defined by f, g and the kernel at the chosen precision; worst target
   Costs cost;            ///< summed over the targets

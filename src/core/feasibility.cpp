@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/exact_sum.hpp"
 #include "core/maximum_flow.hpp"
 
 namespace fedsinkhorn {
@@ -349,6 +350,32 @@ std::optional<Shortfall> find_shortfall(const PairSet& allowed, std::span<const 
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<double>> balancing_factors(const PairSet& allowed, std::span<const double> a,
+                                                     std::span<const double> b, double tolerance) {
+  struct Masses {
+    ExactSum rows;
+    ExactSum columns;
+  };
+  DisjointSets sets = components_of(allowed);
+  std::vector<Masses> components(a.size() + b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) components[sets.root(i)].rows.add(a[i]);
+  for (std::size_t j = 0; j < b.size(); ++j) components[sets.root(a.size() + j)].columns.add(b[j]);
+
+  const double rounding = std::ldexp(static_cast<double>(a.size() + b.size()), -52);
+  for (const Masses& component : components) {
+    const double rows = component.rows.total();
+    const double columns = component.columns.total();
+    if (std::abs(rows - columns) > std::max(tolerance, rounding) * std::min(rows, columns)) return std::nullopt;
+  }
+  std::vector<double> factors(b.size(), 1.0);
+  for (std::size_t j = 0; j < b.size(); ++j) {
+    const Masses& component = components[sets.root(a.size() + j)];
+    const double factor = component.rows.total() / component.columns.total();
+    if (std::abs(factor - 1) > rounding) factors[j] = factor;
+  }
+  return factors;
 }
 
 std::string describe(const Shortfall& shortfall, std::span<const std::size_t> row_names,

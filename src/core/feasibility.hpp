@@ -39,6 +39,13 @@ struct Shortfall {
 [[nodiscard]] std::optional<Shortfall> find_shortfall(const PairSet& allowed, std::span<const double> a,
                                                       std::span<const double> b, double tolerance = 1e-9);
 
+/// What each column must be multiplied by for rows and columns to carry the same mass in every connected component of
+/// the allowed pairs. Masses that were rounded one by one agree in total once they are scaled, but not in every
+/// component, and no plan can make up for that. 1 where they differ by no more than the rounding of sums. nullopt if in
+/// some component they differ by more than `tolerance` of its mass.
+[[nodiscard]] std::optional<std::vector<double>> balancing_factors(const PairSet& allowed, std::span<const double> a,
+                                                                   std::span<const double> b, double tolerance);
+
 /// One line, such as "rows 3, 5, 6, 8 and 40 more carry mass 0.8 but the columns they may use carry only 0.5".
 /// row_names, column_names: what the user calls each row and column (0-based indices); empty: by their own index.
 [[nodiscard]] std::string describe(const Shortfall& shortfall, std::span<const std::size_t> row_names = {},

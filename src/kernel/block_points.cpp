@@ -102,6 +102,52 @@ std::vector<double> scale_to_unit_length(std::vector<double>& points, std::size_
   return rest;
 }
 
+/// Calls use(point) for each of all points y, scaled to unit length.
+template <class Use>
+void for_each_direction(const AnyMatrix& points, const Use& use) {
+  std::visit(
+      [&](const auto& view) {
+        std::vector<double> point(view.columns);
+        for (std::size_t i = 0; i < view.rows; ++i) {
+          std::copy_n(view.row(i), view.columns, point.begin());
+          (void)scale_to_unit_length(point, view.columns);
+          use(point);
+        }
+      },
+      points);
+}
+
+/// See mean_of.
+std::vector<double> mean_direction(const AnyMatrix& points, std::size_t dimension) {
+  std::vector<double> mean(dimension);
+  double count = 0;
+  for_each_direction(points, [&](const std::vector<double>& point) {
+    for (std::size_t k = 0; k < dimension; ++k) mean[k] += point[k];
+    ++count;
+  });
+  for (double& x : mean) x /= count;
+  return mean;
+}
+
+double spread_around(const std::vector<double>& origin, const AnyMatrix& points) {
+  double spread = 0;
+  for_each_direction(points, [&](std::vector<double> point) {
+    subtract(point, origin);
+    spread = std::max(spread, squared_norms(point, origin.size()).front());
+  });
+  return spread;
+}
+
+/// What rounding leaves out joins the rests.
+void subtract(std::vector<double>& points, std::vector<double>& rest, const std::vector<double>& origin) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    ExactSum difference{points[i], rest[i]};
+    difference.add(-origin[i % origin.size()]);
+    points[i] = difference.total();
+    rest[i] = difference.rest - (points[i] - difference.value);
+  }
+}
+
 }  // namespace
 
 std::vector<double> squared_norms(const std::vector<double>& points, std::size_t dimension) {
@@ -120,6 +166,13 @@ BlockPoints block_points(const CostBlock& block, Centring centring) {
   if (clouds.metric == Metric::cosine) {
     points.x_rest = scale_to_unit_length(points.x, points.dimension);
     points.y_rest = scale_to_unit_length(points.y, points.dimension);
+    if (centring == Centring::where_it_pays) {
+      const std::vector<double> origin = mean_direction(clouds.y, points.dimension);
+      subtract(points.x, points.x_rest, origin);
+      subtract(points.y, points.y_rest, origin);
+      points.spread = spread_around(origin, clouds.y);
+      points.are_centred = true;
+    }
     return points;
   }
   if (clouds.metric == Metric::euclidean) {
@@ -127,7 +180,7 @@ BlockPoints block_points(const CostBlock& block, Centring centring) {
     divide(points.x, points.unit);
     divide(points.y, points.unit);
   }
-  if (centring == Centring::always || points.dimension > kDirectDimensions) {
+  if (centring == Centring::distances || points.dimension > kDirectDimensions) {
     const std::vector<double> origin = mean_of(clouds.y, points.unit);
     subtract(points.x, origin);
     subtract(points.y, origin);

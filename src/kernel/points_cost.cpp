@@ -121,44 +121,55 @@ class ProductDistance final : public PointsCost {
   std::vector<double> y_norms_;
 };
 
-/// 1 - x.y = |x - y|^2 / 2 for points of unit length. Rounding x and y leaves an error of about 1e-16 |x - y| in it,
-/// too much where they are nearly parallel: there their rests join in, and 1e-11 of the cost is the most that is lost.
+/// 1 - x.y = |x - y|^2 / 2 for points of unit length. They are centred, so that costs have an error of some 1e-16 of
+/// the largest of them, even if all points are nearly parallel. Of costs that are small even beside that the rests keep
+/// the digits: no cost is off by more than 1e-11 of itself.
 class Cosine final : public PointsCost {
  public:
-  Cosine(BlockPoints points, const cpu::Simd& simd)
-      : PointsCost(std::move(points.x), points.y, points.dimension, simd),
-        formula_(points.dimension <= kDirectDimensions ? Formula{ops_.squared_distance, 0, 0.5, kCloseByDifferences}
-                                                       : Formula{ops_.inner_product, 1, -1, kCloseByProducts}),
-        x_rest_(std::move(points.x_rest)),
-        y_rest_(pack(points.y_rest, points.dimension)) {}
+  Cosine(const BlockPoints& points, const cpu::Simd& simd)
+      : PointsCost(points.x, points.y, points.dimension, simd),
+        x_norms_(squared_norms(points.x, points.dimension)),
+        y_norms_(squared_norms(points.y, points.dimension)),
+        x_rest_(points.x_rest),
+        y_rest_(pack(points.y_rest, points.dimension)),
+        close_(kClose * points.spread) {
+    y_norms_.resize(panels(y_norms_.size()) * cpu::kPanel);
+  }
   void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
             std::size_t stride) const override {
     const std::size_t count = panels(column_count);
-    formula_.sum(x(row), row_count, dimension_, panel(column), count, out, stride);
+    if (dimension_ <= kDirectDimensions) {
+      ops_.squared_distance(x(row), row_count, dimension_, panel(column), count, out, stride);
+      for (std::size_t k = 0; k < row_count; ++k) {
+        double* costs = out + k * stride;
+        if (ops_.halve(close_, count * cpu::kPanel, costs)) {
+          recompute(row + k, column, count * cpu::kPanel, costs, [&](std::size_t j) { return costs[j] < close_; });
+        }
+      }
+      return;
+    }
+    ops_.inner_product(x(row), row_count, dimension_, panel(column), count, out, stride);
     for (std::size_t k = 0; k < row_count; ++k) {
       double* costs = out + k * stride;
-      if (ops_.cosine_cost(formula_.offset, formula_.factor, formula_.close, count * cpu::kPanel, costs)) {
-        recompute_close_pairs(row + k, column, count * cpu::kPanel, costs);
-      }
+      const double* y_norms = y_norms_.data() + column;
+      const double x_norm = x_norms_[row + k];
+      const bool cancelled = ops_.distance_from_product(x_norm, y_norms, count * cpu::kPanel, costs);
+      (void)ops_.halve(0, count * cpu::kPanel, costs);
+      if (!cancelled) continue;
+      recompute(row + k, column, count * cpu::kPanel, costs,
+                [&](std::size_t j) { return 2 * costs[j] < cpu::kCancelled * (x_norm + y_norms[j]); });
     }
   }
 
  private:
-  static constexpr double kCloseByDifferences = 0x1p-30;
-  static constexpr double kCloseByProducts = 0x1p-14;
-  /// offset + factor sum is the cost; below `close` it has lost digits.
-  struct Formula {
-    decltype(cpu::PairwiseOps::inner_product) sum;
-    double offset;
-    double factor;
-    double close;
-  };
+  static constexpr double kClose = 0x1p-30;
 
-  void recompute_close_pairs(std::size_t row, std::size_t column, std::size_t count, double* costs) const {
+  template <class IsClose>
+  void recompute(std::size_t row, std::size_t column, std::size_t count, double* costs, const IsClose& is_close) const {
     const double* from = x(row);
     const double* from_rest = x_rest_.data() + row * dimension_;
     for (std::size_t j = 0; j < count; ++j) {
-      if (!(costs[j] < formula_.close)) continue;
+      if (!is_close(j)) continue;
       const std::size_t at = (column + j / cpu::kPanel * cpu::kPanel) * dimension_ + j % cpu::kPanel;
       const double* to = panel(0) + at;
       const double* to_rest = y_rest_.data() + at;
@@ -171,9 +182,11 @@ class Cosine final : public PointsCost {
     }
   }
 
-  Formula formula_;
+  std::vector<double> x_norms_;
+  std::vector<double> y_norms_;
   std::vector<double> x_rest_;
   Buffer<double> y_rest_;
+  double close_;
 };
 
 template <bool Root>
@@ -191,7 +204,7 @@ std::unique_ptr<CostSource> make_points_cost(const CostBlock& block, const cpu::
     case Metric::euclidean: return make_distance<true>(std::move(points), simd);
     case Metric::cosine: break;
   }
-  return std::make_unique<Cosine>(std::move(points), simd);
+  return std::make_unique<Cosine>(points, simd);
 }
 
 }  // namespace fedsinkhorn

@@ -39,12 +39,14 @@ struct CheckedProblem {
   /// leaves the range of a double. 0 for totals from 1/2 to 2.
   int mass_exponent = 0;
   std::vector<double> a;  ///< own active rows; all positive
-  std::vector<double> b;  ///< targets x own active columns, each target scaled to the total of a
+  std::vector<double>
+      b;  ///< targets x own active columns, each target scaled to the total of a (see also feasible.cpp)
   bool has_initial_g = false;
   std::vector<double> start_g;  ///< targets x own active columns if there is an initial g; see initial_g()
   double mass = 1;              ///< total of a
   double least_mass = 1;        ///< least positive entry of a
-  double mass_rescaled = 0;     ///< largest |factor - 1| by which a target was scaled
+  double mass_tolerance = 0;    ///< relative difference of masses put down to rounding; the largest any client has
+  double mass_rescaled = 0;     ///< largest |factor - 1| by which a target, or a component of it, was scaled
   bool has_forbidden_pairs = false;
   bool symmetric_cost = false;  ///< only looked at where a topology can make use of it
   double largest_cost = 0;      ///< of the finite ones, in absolute value; an upper bound when costs come from points

@@ -20,8 +20,9 @@ void check_own_points(const Problem& problem);
 
 /// With forbidden pairs: proves that the allowed ones can carry the masses (Feasibility::check), or at least that no
 /// line with mass is without any (skip, or masses that clients keep to themselves). Client 0 is told which pairs are
-/// allowed.
+/// allowed. Unless clients keep their masses to themselves, b is scaled to a in every connected component of the
+/// allowed pairs where the two differ by no more than mass_tolerance.
 void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
-                          const CheckedProblem& checked);
+                          CheckedProblem& checked);
 
 }  // namespace fedsinkhorn

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "core/feasibility.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -131,42 +134,90 @@ void check_no_line_is_forbidden(const PairSet& pairs, const CheckedProblem& chec
   }
 }
 
-// A target with zero masses uses fewer columns than are active: those are left out for it.
-void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const AllMasses& masses, std::size_t target) {
-  const double* b = masses.b.data() + target * pairs.columns();
-  std::vector<std::size_t> used;
-  std::vector<std::size_t> column_names;
-  std::vector<double> used_masses;
+/// The columns that carry mass of one target, and the pairs of these. A target may have zero masses where others have
+/// some.
+struct UsedColumns {
+  std::vector<std::size_t> positions;  ///< among the active ones
+  std::vector<std::size_t> names;      ///< as given
+  std::vector<double> masses;
+  std::optional<PairSet> fewer_pairs;  ///< unless all columns are used
+
+  [[nodiscard]] const PairSet& pairs_of(const PairSet& all) const { return fewer_pairs ? *fewer_pairs : all; }
+};
+
+UsedColumns used_columns(const PairSet& pairs, const CheckedProblem& checked, const double* b) {
+  UsedColumns used;
   for (std::size_t j = 0; j < pairs.columns(); ++j) {
     if (!(b[j] > 0)) continue;
-    used.push_back(j);
-    used_masses.push_back(b[j]);
-    column_names.push_back(checked.columns.active[j]);
+    used.positions.push_back(j);
+    used.names.push_back(checked.columns.active[j]);
+    used.masses.push_back(b[j]);
   }
-  std::optional<Shortfall> shortfall;
-  if (used.size() == pairs.columns()) {
-    shortfall = find_shortfall(pairs, masses.a, used_masses);
-  } else {
-    PairSet fewer(pairs.rows(), used.size());
-    for (std::size_t j = 0; j < used.size(); ++j) {
-      for (std::size_t i = 0; i < pairs.rows(); ++i) {
-        if (pairs.allowed(i, used[j])) fewer.allow(i, j);
-      }
+  if (used.positions.size() == pairs.columns()) return used;
+  used.fewer_pairs.emplace(pairs.rows(), used.positions.size());
+  for (std::size_t j = 0; j < used.positions.size(); ++j) {
+    for (std::size_t i = 0; i < pairs.rows(); ++i) {
+      if (pairs.allowed(i, used.positions[j])) used.fewer_pairs->allow(i, j);
     }
-    shortfall = find_shortfall(fewer, masses.a, used_masses);
   }
-  if (shortfall) {
+  return used;
+}
+
+/// How much mass need not find a place, as a part of the total, where masses are not rounded to fewer digits.
+constexpr double kUnplaced = 1e-9;
+
+void check_feasible(const PairSet& pairs, const UsedColumns& used, const CheckedProblem& checked,
+                    std::span<const double> a, std::size_t target, double tolerance) {
+  if (const std::optional<Shortfall> shortfall = find_shortfall(pairs, a, used.masses, tolerance)) {
     const std::string which = checked.targets > 1 ? fmt::format("target {}: ", target) : "";
     throw InputError(checked.input.names.cost,
-                     "no plan exists: " + which + describe(*shortfall, checked.rows.active, column_names),
+                     "no plan exists: " + which + describe(*shortfall, checked.rows.active, used.names),
                      "allow more pairs or move mass");
   }
+}
+
+/// Looks at one target. Returns what its columns, all active ones, are to be multiplied by.
+std::vector<double> fit_target(const PairSet& pairs, const CheckedProblem& checked, const AllMasses& masses,
+                               std::size_t target, Feasibility feasibility) {
+  const double* b = masses.b.data() + target * pairs.columns();
+  if (feasibility == Feasibility::skip) check_no_line_is_forbidden(pairs, checked, b);
+  UsedColumns used = used_columns(pairs, checked, b);
+  const PairSet& its_pairs = used.pairs_of(pairs);
+  const auto factors = balancing_factors(its_pairs, masses.a, used.masses, checked.mass_tolerance);
+  std::vector<double> result(pairs.columns(), 1.0);
+  for (std::size_t j = 0; factors && j < used.positions.size(); ++j) {
+    used.masses[j] *= (*factors)[j];
+    result[used.positions[j]] = (*factors)[j];
+  }
+  if (feasibility == Feasibility::check) {
+    // What is put down to rounding of the masses is not held against the flow. Where a component is off by more than
+    // that, its masses do not fit, however little they are beside the total.
+    check_feasible(its_pairs, used, checked, masses.a, target,
+                   factors ? std::max(kUnplaced, checked.mass_tolerance) : kUnplaced);
+  }
+  return result;
+}
+
+/// factors: targets x active columns, at client 0.
+void scale_columns(const Collectives& clients, std::vector<double> factors, CheckedProblem& checked) {
+  double largest = 0;
+  for (const double factor : factors) largest = std::max(largest, std::abs(factor - 1));
+  clients.broadcast(std::as_writable_bytes(std::span(&largest, 1)), 0);
+  if (largest == 0) return;
+  factors.resize(checked.targets * checked.columns.size());
+  clients.broadcast(std::as_writable_bytes(std::span(factors)), 0);
+  const Range own = checked.own_columns();
+  for (std::size_t k = 0; k < checked.targets; ++k) {
+    const double* of_target = factors.data() + k * checked.columns.size() + own.first;
+    for (std::size_t j = 0; j < own.size(); ++j) checked.b[k * own.size() + j] *= of_target[j];
+  }
+  checked.mass_rescaled = std::max(checked.mass_rescaled, largest);
 }
 
 }  // namespace
 
 void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
-                          const CheckedProblem& checked) {
+                          CheckedProblem& checked) {
   if (!checked.has_forbidden_pairs) return;
   const std::optional<PairSet> pairs = gather_pairs(clients, layouts, checked);
   if (checked.input.parts.a || checked.input.parts.b) {  // nobody may see everybody's masses
@@ -176,16 +227,14 @@ void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, c
     return;
   }
   const AllMasses masses = gather_masses(clients, checked);
+  std::vector<double> factors;
   agree(clients, [&] {
-    if (!pairs) return;
-    for (std::size_t k = 0; k < checked.targets; ++k) {
-      if (feasibility == Feasibility::check) {
-        check_feasible(*pairs, checked, masses, k);
-      } else {
-        check_no_line_is_forbidden(*pairs, checked, masses.b.data() + k * pairs->columns());
-      }
+    for (std::size_t k = 0; pairs && k < checked.targets; ++k) {
+      const std::vector<double> of_target = fit_target(*pairs, checked, masses, k, feasibility);
+      factors.insert(factors.end(), of_target.begin(), of_target.end());
     }
   });
+  scale_columns(clients, std::move(factors), checked);
 }
 
 }  // namespace fedsinkhorn

@@ -137,13 +137,14 @@ void require_usable(const Problem& problem, std::span<const double> totals) {
 }
 
 /// Of every target, total_a / total_b, which is 1 but for rounding.
-std::vector<double> matching_factors(const Problem& problem, std::span<const double> totals, int exponent) {
+std::vector<double> matching_factors(const Problem& problem, std::span<const double> totals, int exponent,
+                                     double tolerance) {
   const std::size_t targets = totals.size() - 1;
   const double total_a = std::ldexp(totals[0], -exponent);
   std::vector<double> factors(targets);
   for (std::size_t k = 0; k < targets; ++k) {
     const double total_b = std::ldexp(totals[1 + k], -exponent);
-    if (std::abs(total_b - total_a) > problem.mass_tolerance * total_a) {
+    if (std::abs(total_b - total_a) > tolerance * total_a) {
       const std::string remedy = problem.a.empty() || problem.b.empty() ? "the side left out is uniform with total 1"
                                                                         : "scale them alike, or add --normalize";
       throw InputError(problem.names.b,
@@ -197,11 +198,13 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
   agree_on_active(clients, own.b, targets, checked.columns);
   const double least_a = least_positive(clients, own.a);
   const double least = is_near_one(total[0]) ? least_a : std::min(least_a, least_positive(clients, own.b));
+  const std::vector<double> tolerances = clients.allgather_numbers({&problem.mass_tolerance, 1});
+  checked.mass_tolerance = *std::max_element(tolerances.begin(), tolerances.end());
   std::vector<double> factors;
   agree(clients, [&] {
     require_usable(problem, total);
     checked.mass_exponent = exponent_to_take_out(problem, total[0], least);
-    factors = matching_factors(problem, total, checked.mass_exponent);
+    factors = matching_factors(problem, total, checked.mass_exponent, checked.mass_tolerance);
   });
   checked.mass = std::ldexp(total[0], -checked.mass_exponent);
   for (const double factor : factors) checked.mass_rescaled = std::max(checked.mass_rescaled, std::abs(factor - 1));

@@ -589,6 +589,54 @@ TEST_F(SolveTest, Float32InputsAreTheSameNumbers) {
   }
 }
 
+// Nothing can pass between the two components, so that rounding of the masses must be mended in each of them.
+TEST_F(SolveTest, Float32MassesGoWithForbiddenPairs) {
+  write_npy(folder() / "C2.npy", Values{0, kInf, kInf, 0}, Shape{2, 2});
+  write_float32(folder() / "a4.npy", Values{0.1, 0.9}, "(2,)");
+  write_npy(folder() / "b8.npy", Values{0.1, 0.9}, Shape{2});
+  for (const std::string options :
+       {"", "--method sinkhorn", "--feasibility skip", "--precision 50", "--clients 2", "--clients 2 --topology star",
+        "--clients 2 --topology row-reduce", "--clients 2 --topology async"}) {
+    expect_status("solve --cost C2.npy --a a4.npy --b b8.npy --epsilon 0.5 --plan --quiet --output r " + options, 0);
+    const Json json = summary("r");
+    EXPECT_GT(json["mass_rescaled"], 1e-8) << options;
+    EXPECT_LT(json["mass_rescaled"], 1e-7) << options;
+    const Values plan = array("r/plan.npy").values;
+    EXPECT_NEAR(plan[0], static_cast<double>(0.1F), 1e-15) << options;
+    EXPECT_NEAR(plan[3], static_cast<double>(0.9F), 1e-15) << options;
+  }
+  write_npy(folder() / "b8.npy", Values{0.1001, 0.8999}, Shape{2});
+  const RunResult refused = run("solve --cost C2.npy --a a4.npy --b b8.npy --epsilon 0.5 --quiet --output r");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("no plan exists: row 1 has mass 0.9 but the columns it may use carry only 0.8999"),
+            std::string::npos)
+      << refused;
+}
+
+// The paths to the same costs: what is computed from points nearly parallel, or hardly apart.
+TEST_F(SolveTest, CostsOfPointsHardlyApartKeepTheirDigits) {
+  for (const double d : {1e-3, 1e-7, 1e-8}) {
+    write_npy(folder() / "P.npy", Values{1, 0, 1, d}, Shape{2, 2});
+    write_npy(folder() / "Q.npy", Values{1, 2 * d, 1, -d}, Shape{2, 2});
+    const double largest = 2 * d * d;  // 1 - cos of an angle of 2 d
+    for (const std::string kernel : {"dense", "online"}) {
+      std::ostringstream line;
+      line << "solve --points P.npy Q.npy --metric cosine --epsilon " << 0.3 * largest << " --tolerance 1e-13 --plan "
+           << "--quiet --output r --kernel " << kernel;
+      expect_status(line.str(), 0);
+      // P_00 P_11 / (P_01 P_10) = exp((C_01 + C_10 - C_00 - C_11) / epsilon), C being 4, 1; 1, 4 halves of d^2, up to a
+      // share of d^2.
+      const Values plan = array("r/plan.npy").values;
+      const double ratio = std::exp(-2.5);
+      EXPECT_NEAR(plan[0], 0.5 * ratio / (1 + ratio), d * d + 1e-12) << d << ' ' << kernel;
+    }
+  }
+  write_npy(folder() / "P.npy", Values{0, 1e-163}, Shape{2, 1});
+  expect_status("solve --points P.npy --metric euclidean --epsilon 1e-163 --tolerance 1e-13 --plan --quiet --output r",
+                0);
+  EXPECT_NEAR(array("r/plan.npy").values[0], 0.5 / (1 + std::exp(-1.0)), 1e-12);
+}
+
 TEST_F(SolveTest, OneFileOfPointsIsBothSides) {
   const std::string rest = " --a a.npy --epsilon 0.1 --tolerance 0 --max-iterations 20 --quiet --output ";
   expect_status("solve --points X.npy" + rest + "one", 3);

@@ -639,6 +639,26 @@ TEST(Describe, ForbiddenLines) {
   EXPECT_EQ(describe(column), "column 4 has mass 0.1 but all its pairs are forbidden");
 }
 
+TEST(Balance, ScalesEveryComponentByItself) {
+  const PairSet allowed = pairs({"xx...", "..x..", "...xx"});
+  const Masses a = {0.25, 0.5, 0.25};
+  const Masses b = {0.125, 0.125 + 1e-7, 0.5 - 1e-7, 0.125, 0.125};
+  const auto factors = balancing_factors(allowed, a, b, 1e-6);
+  ASSERT_TRUE(factors);
+  EXPECT_EQ((*factors)[0], (*factors)[1]);
+  EXPECT_NEAR(((*factors)[0] - 1) * 0.25, -1e-7, 1e-13);
+  EXPECT_NEAR(((*factors)[2] - 1) * 0.5, 1e-7, 1e-13);
+  EXPECT_EQ((*factors)[3], 1);  // to the last bit, where nothing is to be done
+  EXPECT_EQ((*factors)[4], 1);
+  EXPECT_FALSE(balancing_factors(allowed, a, b, 1e-8));
+}
+
+TEST(Balance, TinyComponentsAreMeasuredByTheirOwnMass) {
+  const PairSet allowed = pairs({"x.", ".x"});
+  EXPECT_FALSE(balancing_factors(allowed, Masses{1, 1e-12}, Masses{1, 3e-12}, 1e-5));
+  EXPECT_TRUE(balancing_factors(allowed, Masses{1, 1e-12}, Masses{1, 1.000001e-12}, 1e-5));
+}
+
 TEST(Describe, ListsFourAndCountsTheRest) {
   Shortfall shortfall{false, {3}, {1}, 0.8, 0.5};
   EXPECT_EQ(describe(shortfall), "row 3 has mass 0.8 but the columns it may use carry only 0.5");

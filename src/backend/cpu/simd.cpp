@@ -373,14 +373,13 @@ void square_root(std::size_t columns, double* out) {
   for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) hn::StoreU(hn::Sqrt(hn::LoadU(d, out + j)), d, out + j);
 }
 
-bool cosine_cost(double offset, double factor, double close, std::size_t columns, double* out) {
+bool halve(double close, std::size_t columns, double* out) {
   const D64 d;
-  const auto add = hn::Set(d, offset);
-  const auto times = hn::Set(d, factor);
+  const auto half = hn::Set(d, 0.5);
   const auto limit = hn::Set(d, close);
   auto is_close = hn::Lt(limit, hn::Zero(d));
   for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
-    const auto cost = hn::MulAdd(times, hn::LoadU(d, out + j), add);
+    const auto cost = hn::Mul(half, hn::LoadU(d, out + j));
     is_close = hn::Or(is_close, hn::Lt(cost, limit));
     hn::StoreU(cost, d, out + j);
   }
@@ -455,7 +454,7 @@ const Simd* table() {
       {gibbs_rows<double>},
       {gibbs_rows<float>},
       {row_log_sum_exp, column_log_sum_exp, gibbs_and_log_rows},
-      {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, cosine_cost},
+      {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
       {read_sum, exp_sum},
       fused_cache_bytes(),
   };

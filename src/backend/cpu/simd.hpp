@@ -85,8 +85,8 @@ struct PairwiseOps {
   bool (*distance_from_product)(double x_norm, const double* y_norm, std::size_t columns, double* out);
   /// out_j = sqrt(out_j), in place.
   void (*square_root)(std::size_t columns, double* out);
-  /// out_j = offset + factor out_j, in place. Returns whether any result is below `close`.
-  bool (*cosine_cost)(double offset, double factor, double close, std::size_t columns, double* out);
+  /// out_j = out_j / 2, in place. Returns whether any result is below `close`.
+  bool (*halve)(double close, std::size_t columns, double* out);
 };
 
 /// Plain reading, for benchmarks: the floor any pass over a stored kernel is measured against.

@@ -38,7 +38,7 @@ OnlineAccuracy accuracy_of(Precision precision) {
 std::unique_ptr<Operator> make_operator(const CostBlock& block, const DeviceCosts& costs, const KernelSpec& spec,
                                         std::size_t targets) {
   if (spec.kind == KernelKind::dense) return make_dense_operator(costs, storage_of(spec.precision), targets);
-  BlockPoints points = block_points(block, Centring::always);
+  BlockPoints points = block_points(block, Centring::distances);
   return make_online({std::move(points.x), std::move(points.y), points.dimension, points.metric, points.unit},
                      accuracy_of(spec.precision));
 }

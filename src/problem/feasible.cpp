@@ -156,6 +156,8 @@ void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const A
     shortfall = find_shortfall(fewer, masses.a, used_masses);
   }
   if (shortfall) {
+    shortfall->row_mass = checked.as_given(shortfall->row_mass);
+    shortfall->column_mass = checked.as_given(shortfall->column_mass);
     const std::string which = checked.targets > 1 ? fmt::format("target {}: ", target) : "";
     throw InputError(checked.input.names.cost,
                      "no plan exists: " + which + describe(*shortfall, checked.rows.active, column_names),

@@ -135,7 +135,9 @@ void add_solve_command(CLI::App& app, int& status) {
       ->required()
       ->group("Problem");
 
-  command->add_option("--tolerance", options.tolerance, "Marginal error to reach; 0 runs the whole budget")
+  command
+      ->add_option("--tolerance", options.tolerance,
+                   "Marginal error to reach, a share of the total mass; 0 runs the whole budget")
       ->capture_default_str()
       ->group("Stopping");
   command->add_option("--norm", arguments->norm, "Norm of the marginal errors: " + alternatives<Norm>())

@@ -168,7 +168,9 @@ constexpr double kUnplaced = 1e-9;
 
 void check_feasible(const PairSet& pairs, const UsedColumns& used, const CheckedProblem& checked,
                     std::span<const double> a, std::size_t target, double tolerance) {
-  if (const std::optional<Shortfall> shortfall = find_shortfall(pairs, a, used.masses, tolerance)) {
+  if (std::optional<Shortfall> shortfall = find_shortfall(pairs, a, used.masses, tolerance)) {
+    shortfall->row_mass = checked.as_given(shortfall->row_mass);
+    shortfall->column_mass = checked.as_given(shortfall->column_mass);
     const std::string which = checked.targets > 1 ? fmt::format("target {}: ", target) : "";
     throw InputError(checked.input.names.cost,
                      "no plan exists: " + which + describe(*shortfall, checked.rows.active, used.names),

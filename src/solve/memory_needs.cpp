@@ -68,7 +68,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   const auto known = static_cast<double>(shape.block_rows) + static_cast<double>(shape.block_columns) +
                      (shape.whole_columns ? static_cast<double>(shape.all_rows) : 0);
   const auto stride = static_cast<double>(cpu::padded<double>(shape.block_columns));
-  double bytes = targets * own * sizeof(double) * 14;              // scalings, products, potentials, results
+  double bytes = targets * own * sizeof(double) * 17;              // scalings, products, potentials, densities, results
   if (known > own) bytes += targets * known * sizeof(double) * 3;  // what is known of the others', and on the wire
   if (options.topology == "async") {
     // Of every client's slices kWindow messages in each direction, and what is known of all.
@@ -81,7 +81,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
     const double held = std::max(columns, static_cast<double>(shape.block_columns));
     bytes += targets * (kept + 1) * (held + 3 * columns) * sizeof(double);
   }
-  bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 3 * sizeof(double);
+  bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 4 * sizeof(double);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
   bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);
   return options.backend == "cuda" ? bytes : bytes + kernel_bytes_for(options, shape, threads);

@@ -166,6 +166,17 @@ TEST(TotalMass, BesideTinyMasses) {
   EXPECT_NE(complaint.find("too far apart"), std::string::npos) << complaint;
 }
 
+TEST(TotalMass, ComplaintsNameTheMassesGiven) {
+  OwnedProblem owned = testing::random_problem(2, 2, 0.1, 4);
+  owned.cost = {0, testing::kInfinity, testing::kInfinity, 0};
+  owned.a = {2.5e-200, 7.5e-200};
+  owned.b = {5e-200, 5e-200};
+  const std::string complaint = complaint_about(owned);
+  EXPECT_NE(complaint.find("mass 7.5e-200 but"), std::string::npos) << complaint;
+  owned.a[0] = 5e-200;
+  EXPECT_NE(complaint_about(owned).find("1.25e-199"), std::string::npos) << complaint_about(owned);
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Totals that are rounded
 

@@ -14,4 +14,20 @@ Choice choice(const std::string& flag, const std::string& name) {
   throw InputError(flag, "unknown name '" + name + "'", "choose " + alternatives<Choice>());
 }
 
+/// The names as the type of an option, "{a,b,c}": --help shows them, and shells complete them.
+template <class Choice>
+std::string choices() {
+  std::string text;
+  for (const auto& [value, name] : Names<Choice>::kList) text += (text.empty() ? "{" : ",") + std::string(name);
+  return text + "}";
+}
+
+/// The same for entries of the registry, with another name before them perhaps.
+template <class Entries>
+std::string choices_of(const Entries& entries, const std::string& first = "") {
+  std::string text = first.empty() ? "" : "{" + first;
+  for (const auto& entry : entries) text += (text.empty() ? "{" : ",") + std::string(entry.name);
+  return text + "}";
+}
+
 }  // namespace fedsinkhorn

@@ -9,5 +9,7 @@ namespace fedsinkhorn {
 void add_solve_command(CLI::App& app, int& status);
 void add_demo_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app);
+/// After all others, which they tell about.
+void add_help_commands(CLI::App& app);
 
 }  // namespace fedsinkhorn

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/number_option.hpp"
 #include "cli/program_name.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/summary_table.hpp"
@@ -101,11 +103,14 @@ int run_demo(const DemoArguments& arguments) {
 void add_demo_command(CLI::App& app, int& status) {
   auto arguments = std::make_shared<DemoArguments>();
   CLI::App* command = app.add_subcommand("demo", "Solve a small problem and draw what happened");
-  command->add_option("--output", arguments->output, "Folder for the picture and the files")->capture_default_str();
+  command->add_option("--output", arguments->output, "Folder for the picture and the files")
+      ->type_name("DIR")
+      ->capture_default_str();
   command->add_option("--clients", arguments->clients, "Clients in this process that share the work")
-      ->check(CLI::Range(1, 64))
+      ->transform(integer({1, 64}))
       ->capture_default_str();
   command->add_option("--threads", arguments->threads, "Threads of each client; 0: cores / clients")
+      ->transform(integer({0, std::numeric_limits<int>::max()}))
       ->capture_default_str();
   command->callback([arguments, &status] { status = run_demo(*arguments); });
 }

@@ -1,6 +1,11 @@
 // What the shell gets back; part of the command-line contract.
 #pragma once
 
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "fedsinkhorn/result.hpp"
 
 namespace fedsinkhorn {
@@ -11,6 +16,25 @@ inline constexpr int kBadInput = 2;
 inline constexpr int kNotConverged = 3;
 inline constexpr int kClientLost = 4;
 inline constexpr int kInterrupted = 130;
+
+/// For --help and the manual page.
+inline constexpr std::array<std::pair<int, std::string_view>, 6> kExitStatuses = {{
+    {kConverged, "converged"},
+    {kInternalError, "an internal error: a bug, please report it"},
+    {kBadInput, "bad input or usage (nothing written)"},
+    {kNotConverged, "stopped without converging (results written)"},
+    {kClientLost, "a client was lost or timed out (async: results so far written, if there are any)"},
+    {kInterrupted, "interrupted (results so far written)"},
+}};
+
+[[nodiscard]] inline std::string exit_status_text() {
+  std::string text = "Exit status:";
+  for (const auto& [code, meaning] : kExitStatuses) {
+    const std::string number = std::to_string(code);
+    text += "\n" + std::string(5 - number.size(), ' ') + number + "  " + std::string(meaning);
+  }
+  return text;
+}
 
 [[nodiscard]] constexpr int exit_status(Status status) {
   switch (status) {

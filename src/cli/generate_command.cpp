@@ -1,5 +1,6 @@
 #include "cli/generate_command.hpp"
-#include "cli/seed_option.hpp"
+#include "cli/choices.hpp"
+#include "cli/number_option.hpp"
 
 #include "cli/program_name.hpp"
 #include "cli/shell_word.hpp"
@@ -51,11 +52,10 @@ namespace {
 
 struct Arguments {
   SyntheticSpec spec;
-  // Signed, since CLI11 reads "-5" into an unsigned number as 18446744073709551611.
-  std::int64_t rows = 1000;
-  std::int64_t columns = 0;
-  std::int64_t dimension = 2;
-  std::int64_t targets = 1;
+  std::size_t rows = 1000;
+  std::size_t columns = 0;
+  std::size_t dimension = 2;
+  std::size_t targets = 1;
   std::string kind = "uniform";
   std::string marginals = "uniform";
   double decades = 4;
@@ -66,26 +66,15 @@ struct Arguments {
   bool decades_given = false;
 };
 
-template <class Choice>
-Choice parse_choice(const char* flag, const std::string& text) {
-  if (const std::optional<Choice> choice = choice_named<Choice>(text)) return *choice;
-  throw InputError(flag, "there is no '" + text + "'", "choose " + alternatives<Choice>());
-}
-
-std::size_t parse_count(const char* flag, std::int64_t count) {
-  if (count < 1) throw InputError(flag, "is " + std::to_string(count), "at least 1 is needed");
-  return static_cast<std::size_t>(count);
-}
-
 /// The spec that the flags describe; throws InputError where they contradict each other.
 SyntheticSpec spec_from(const Arguments& arguments, Written written) {
   SyntheticSpec spec = arguments.spec;
-  spec.rows = parse_count("--rows", arguments.rows);
-  spec.columns = arguments.columns_given ? parse_count("--columns", arguments.columns) : spec.rows;
-  spec.dimension = parse_count("--dimension", arguments.dimension);
-  spec.targets = parse_count("--targets", arguments.targets);
-  spec.kind = parse_choice<CloudKind>("--kind", arguments.kind);
-  auto marginals = parse_choice<Marginals>("--marginals", arguments.marginals);
+  spec.rows = arguments.rows;
+  spec.columns = arguments.columns_given ? arguments.columns : spec.rows;
+  spec.dimension = arguments.dimension;
+  spec.targets = arguments.targets;
+  spec.kind = choice<CloudKind>("--kind", arguments.kind);
+  auto marginals = choice<Marginals>("--marginals", arguments.marginals);
   if (arguments.decades_given) {
     if (arguments.marginals_given && marginals != Marginals::decades) {
       throw InputError("--decades", "has no meaning with --marginals " + arguments.marginals,
@@ -253,7 +242,7 @@ void print_solve_command(const Arguments& arguments, const SyntheticProblem& pro
 }
 
 void run(const Arguments& arguments) {
-  const auto written = parse_choice<Written>("--write", arguments.written);
+  const auto written = choice<Written>("--write", arguments.written);
   const SyntheticSpec spec = spec_from(arguments, written);
   if (arguments.output.empty()) throw InputError("--output", "is empty", "name a folder");
 
@@ -302,33 +291,46 @@ void add_generate_command(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   SyntheticSpec& spec = arguments->spec;
 
-  command->add_option("--kind", arguments->kind, "The clouds of points: " + alternatives<CloudKind>())
+  command->add_option("--kind", arguments->kind, "The clouds of points")
+      ->type_name(choices<CloudKind>())
       ->capture_default_str();
-  command->add_option("--rows", arguments->rows, "Source points")->capture_default_str();
-  CLI::Option* columns =
-      command->add_option("--columns", arguments->columns, "Target points")->default_str("as many as rows");
-  command->add_option("--dimension", arguments->dimension, "Coordinates of a point")->capture_default_str();
-  command->add_option("--targets", arguments->targets, "Columns of b, each a target of its own")->capture_default_str();
-  CLI::Option* marginals =
-      command->add_option("--marginals", arguments->marginals, "The masses: " + alternatives<Marginals>())
-          ->capture_default_str();
+  command->add_option("--rows", arguments->rows, "Source points")->transform(integer({1}))->capture_default_str();
+  CLI::Option* columns = command->add_option("--columns", arguments->columns, "Target points; default as many as rows")
+                             ->transform(integer({1}));
+  command->add_option("--dimension", arguments->dimension, "Coordinates of a point")
+      ->transform(integer({1}))
+      ->capture_default_str();
+  command->add_option("--targets", arguments->targets, "Columns of b, each a target of its own")
+      ->transform(integer({1}))
+      ->capture_default_str();
+  CLI::Option* marginals = command->add_option("--marginals", arguments->marginals, "The masses")
+                               ->type_name(choices<Marginals>())
+                               ->capture_default_str();
   CLI::Option* decades = command
                              ->add_option("--decades", arguments->decades,
                                           "Orders of magnitude the masses span; implies --marginals decades")
+                             ->transform(real())
                              ->capture_default_str();
-  command->add_option("--zero-mass", spec.zero_mass, "Fraction of the masses that are zero")->capture_default_str();
+  command->add_option("--zero-mass", spec.zero_mass, "Fraction of the masses that are zero")
+      ->transform(real())
+      ->capture_default_str();
   command->add_option("--cost-scale", spec.cost_scale, "Largest squared distance; 0 leaves the points as drawn")
+      ->transform(real())
       ->capture_default_str();
   command->add_flag("--shared-support", spec.same_points, "Target points are the source points");
-  command->add_option("--write", arguments->written, "What to write beside the masses: " + alternatives<Written>())
+  command->add_option("--write", arguments->written, "What to write beside the masses")
+      ->type_name(choices<Written>())
       ->capture_default_str();
   command
       ->add_option("--forbidden", spec.forbidden,
                    "Fraction of forbidden pairs (cost +inf), chosen so that the problem stays feasible; needs "
                    "--write cost or both")
+      ->transform(real())
       ->capture_default_str();
-  command->add_option("--seed", spec.seed, "Same seed, same problem")->check(is_seed())->capture_default_str();
-  command->add_option("--output", arguments->output, "Folder for X.npy, Y.npy, a.npy, b.npy, C.npy")->required();
+  command->add_option("--seed", spec.seed, "Same seed, same problem")->transform(seed())->capture_default_str();
+  command->add_option("--output", arguments->output, "Folder for X.npy, Y.npy, a.npy, b.npy, C.npy")
+      ->type_name("DIR")
+      ->required();
 
   command->callback([arguments, columns, marginals, decades] {
     arguments->columns_given = columns->count() > 0;

@@ -14,8 +14,10 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/generate_command.hpp"
+#include "cli/number_option.hpp"
 #include "cli/refusal.hpp"
 #include "cli/speaker.hpp"
+#include "cli/suggestion.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/version.hpp"
@@ -36,12 +38,6 @@ int refuse(const std::string& message) {
   return kBadInput;
 }
 
-std::string known_commands(const CLI::App& app) {
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands({})) known += (known.empty() ? "" : ", ") + command->get_name();
-  return "there are: " + known;
-}
-
 // A first word that is no subcommand deserves a better answer than "unexpected argument".
 bool is_command(const CLI::App& app, const std::string& word) {
   const auto commands = app.get_subcommands({});
@@ -49,10 +45,31 @@ bool is_command(const CLI::App& app, const std::string& word) {
                      [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
+/// "fedsinkhorn solve"
+std::string called(const CLI::App& app) {
+  std::string words = app.get_name();
+  for (const CLI::App* command : app.get_subcommands()) words += " " + command->get_name();
+  return words;
+}
+
+std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
+  // A misspelt option first: what else is missing or wrong may be its doing.
+  if (const auto unknown = unknown_option(app)) return *unknown;
+  const std::string reason = error.what();
+  const std::string see = "; see '" + called(app) + " --help'";
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ValidationError)) return reason + see;
+  if (const auto too_often = given_too_often(app)) return *too_often;
+  if (const auto stray = stray_word(app)) return *stray + see;
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) {
+    return reason.substr(0, reason.find(':')) + ": has no value" + see;
+  }
+  return reason + see;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Entropic optimal transport across clients that keep their data."};
   app.name("fedsinkhorn");
-  app.set_version_flag("--version", std::string(version()));
+  app.set_version_flag("-v,--version", std::string(version()));
   app.require_subcommand(1);
   app.footer("'fedsinkhorn COMMAND --help' lists the options of a command.");
   int status = kConverged;
@@ -60,16 +77,19 @@ int run(int argc, char** argv) {
   add_generate_command(app);
   add_demo_command(app, status);
   add_info_command(app);
+  add_help_commands(app);
+  refuse_options_as_values(app);
 
   if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
-    return refuse(std::string(argv[1]) + ": no such command; " + known_commands(app));
+    return refuse(std::string(argv[1]) + ": no such command; " +
+                  did_you_mean(argv[1], command_names(app), known_commands(app)));
   }
   if (argc == 1) return refuse("no command was given; " + known_commands(app) + " (try 'fedsinkhorn --help')");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return speaks_for_all() ? app.exit(error) : kConverged;  // --help, --version
-    return refuse(std::string(error.what()) + "; see 'fedsinkhorn " + (argc > 1 ? argv[1] : "") + " --help'");
+    return refuse(what_is_wrong(app, error));
   }
   return status;
 }

@@ -2,32 +2,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/choices.hpp"
 #include "cli/commands.hpp"
-#include "cli/seed_option.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/number_option.hpp"
 #include "cli/solve_arguments.hpp"
 #include "cli/solve_run.hpp"
+#include "comm/transports.hpp"
 #include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "registry.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 GridShape grid_named(const std::string& text) {
-  GridShape shape;
-  const char* end = text.data() + text.size();
-  const auto [cross, rows_wrong] = std::from_chars(text.data(), end, shape.rows);
-  if (rows_wrong == std::errc() && cross != end && *cross == 'x') {
-    const auto [stop, columns_wrong] = std::from_chars(cross + 1, end, shape.columns);
-    if (columns_wrong == std::errc() && stop == end && shape.rows > 0 && shape.columns > 0) return shape;
+  const std::size_t cross = std::min(text.find('x'), text.size());
+  std::string rows = text.substr(0, cross);
+  std::string columns = cross < text.size() ? text.substr(cross + 1) : "";
+  constexpr IntegerRange range{1, 4096};  // more clients there are not
+  if (!normalize_integer(rows, range).empty() || !normalize_integer(columns, range).empty()) {
+    throw InputError("--grid", "'" + text + "' is not a shape", "give rows x columns of clients, such as 2x3");
   }
-  throw InputError("--grid", "'" + text + "' is not a shape", "give rows x columns of clients, such as 2x3");
+  return {std::stoul(rows), std::stoul(columns)};
 }
 
 void take_scenario(const SolveArguments& arguments, Options& options) {
@@ -65,7 +69,7 @@ Options take_options(const SolveArguments& arguments) {
   options.keep_local = arguments.output.keep_local;
   if (!arguments.grid.empty()) options.grid = grid_named(arguments.grid);
   constexpr std::int64_t most_clients = 4096;
-  if (arguments.clients && (*arguments.clients < 1 || *arguments.clients > most_clients)) {
+  if (arguments.clients && *arguments.clients > most_clients) {
     throw InputError("--clients", fmt::format("{} clients were asked for", *arguments.clients),
                      fmt::format("give 1 to {}", most_clients));
   }
@@ -73,10 +77,6 @@ Options take_options(const SolveArguments& arguments) {
   if (options.topology != "async" && !arguments.asynchronous_flags.empty()) {
     throw InputError(arguments.asynchronous_flags.front(), "is for clients that do not wait for each other",
                      "add --topology async");
-  }
-  if (arguments.memory && *arguments.memory < 1) {
-    throw InputError("--memory", fmt::format("{} differences were asked for", *arguments.memory),
-                     fmt::format("give 1 to {}", kMostMemory));
   }
   options.memory = static_cast<std::size_t>(arguments.memory.value_or(0));
   if (arguments.memory && options.method != "auto" && options.method != "anderson") {
@@ -101,152 +101,176 @@ void check_output(const SolveArguments& arguments) {
 void add_solve_command(CLI::App& app, int& status) {
   auto arguments = std::make_shared<SolveArguments>();
   Options& options = arguments->options;
+  constexpr double longest_timeout = 1e9;  // seconds; clocks count nanoseconds in 63 bits
   CLI::App* command = app.add_subcommand("solve", "Solve an entropic optimal transport problem");
-  command->footer(
-      "A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n"
-      "Exit status: 0 converged, 2 bad input (nothing written), 3 stopped without converging,\n"
-      "4 a client was lost or timed out (async: results so far written, if there are any),\n"
-      "130 interrupted (results so far written).");
+  command->footer("A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n" +
+                  exit_status_text());
 
   command->add_option("--cost", arguments->files.cost, "Cost matrix, .npy of n x m; +inf forbids a pair")
+      ->type_name("FILE")
       ->check(not_empty())
       ->group("Problem");
   command->add_option("--points", arguments->files.points, "Points, .npy of n x d, and of m x d if they differ")
+      ->type_name("FILE")
+      ->option_text("FILE [FILE]")
       ->expected(1, 2)
       ->check(not_empty())
       ->group("Problem");
-  command->add_option("--metric", arguments->files.metric, "Cost between points: " + alternatives<Metric>())
-      ->capture_default_str()
+  command->add_option("--metric", arguments->files.metric, "Cost between points")
+      ->type_name(choices<Metric>())
+      ->default_str(std::string(name_of(PointClouds{}.metric)))
       ->group("Problem");
   command->add_option("--a", arguments->files.a, "Row masses, .npy of n; default uniform")
+      ->type_name("FILE")
       ->check(not_empty())
       ->group("Problem");
   command->add_option("--b", arguments->files.b, "Column masses, .npy of m, or m x N for N targets; default uniform")
+      ->type_name("FILE")
       ->check(not_empty())
       ->group("Problem");
   command
       ->add_option("--initial-g", arguments->files.initial_g,
                    "Potential g to start from, .npy of m, or m x N, in units of the cost; default none")
+      ->type_name("FILE")
       ->check(not_empty())
       ->group("Problem");
   command->add_flag("--normalize", options.normalize, "Scale a and each target of b to total 1 first")
       ->group("Problem");
-  command->add_option("--epsilon", arguments->files.epsilon, "Regularisation, absolute, in units of the cost")
+  command
+      ->add_option("--epsilon,--eps,--reg", arguments->files.epsilon, "Regularisation, absolute, in units of the cost")
+      ->transform(real())
       ->required()
       ->group("Problem");
 
   command
-      ->add_option("--tolerance", options.tolerance,
+      ->add_option("--tolerance,--tol", options.tolerance,
                    "Marginal error to reach, a share of the total mass; 0 runs the whole budget")
+      ->transform(real())
       ->capture_default_str()
       ->group("Stopping");
-  command->add_option("--norm", arguments->norm, "Norm of the marginal errors: " + alternatives<Norm>())
+  command->add_option("--norm", arguments->norm, "Norm of the marginal errors")
+      ->type_name(choices<Norm>())
       ->capture_default_str()
       ->group("Stopping");
-  command->add_option("--max-iterations", options.max_iterations, "Iterations at most")
+  command->add_option("--max-iterations,--max-iter", options.max_iterations, "Iterations at most")
+      ->transform(integer({1}))
       ->capture_default_str()
       ->group("Stopping");
   command->add_option("--check-every", options.check_every, "Iterations between checks of the error")
+      ->transform(integer({1}))
       ->capture_default_str()
       ->group("Stopping");
 
   command->add_option("--kernel", arguments->kernel, "dense: stored; online: never stored, computed when needed")
+      ->type_name(choices<KernelKind>())
       ->capture_default_str()
       ->group("How");
-  command->add_option("--precision", arguments->precision, "Arithmetic: " + alternatives<Precision>() + " (digits)")
+  command->add_option("--precision", arguments->precision, "Arithmetic; 50: decimal digits")
+      ->type_name(choices<Precision>())
       ->capture_default_str()
       ->group("How");
-  command->add_option("--passes", arguments->passes, "Reads of the kernel an iteration: " + alternatives<Passes>())
+  command->add_option("--passes", arguments->passes, "Reads of the kernel per iteration: fused one, two two")
+      ->type_name(choices<Passes>())
       ->capture_default_str()
       ->group("How");
   command
       ->add_option("--stabilization", arguments->stabilization,
                    "absorption, or log: the slow reference in the log domain")
+      ->type_name(choices<Stabilization>())
       ->capture_default_str()
       ->group("How");
   command
       ->add_option("--feasibility", arguments->feasibility,
                    "With forbidden pairs: check that a plan exists, or skip that")
+      ->type_name(choices<Feasibility>())
       ->capture_default_str()
       ->group("How");
   command
       ->add_option(
           "--method", options.method,
           "sinkhorn: plain; anderson: accelerated; overrelaxed; auto: anderson, in levels of epsilon where needed")
+      ->type_name(choices_of(methods()))
       ->capture_default_str()
       ->group("How");
   command
       ->add_option("--memory", arguments->memory,
                    "Differences of earlier rounds anderson and auto keep, 1 to 64; default 24, fewer for many targets")
+      ->transform(integer({1, kMostMemory}))
       ->group("How");
   command
       ->add_option("--backend", options.backend,
                    "cpu, cuda (NVIDIA GPUs), or auto: cuda for large problems where there is a device")
+      ->type_name(choices_of(backends()))
       ->capture_default_str()
       ->group("How");
-  command
-      ->add_option("--devices", options.devices,
+  add_integer_list(*command, "--devices", options.devices, {0, std::numeric_limits<int>::max()},
                    "Numbers of the GPUs the clients on this machine use in turn, such as 0,1; default all there are")
-      ->delimiter(',')
       ->group("How");
   command->add_option("--threads", options.threads, "Threads of each client; 0: cores / clients on this machine")
+      ->transform(integer({0, std::numeric_limits<int>::max()}))
       ->capture_default_str()
       ->group("How");
-  command->add_option("--simd", options.simd, "Instruction set: auto, avx512, avx2, sse4 or baseline")
+  command->add_option("--simd", options.simd, "Instruction set")
+      ->type_name("{auto,avx512,avx2,sse4,baseline}")
       ->capture_default_str()
       ->group("How");
 
   command
-      ->add_option(
-          "--topology", options.topology,
-          "Who holds what: centralized, all-to-all, star, grid, row-reduce or async; auto: centralized for one "
-          "client, row-reduce for several")
+      ->add_option("--topology", options.topology,
+                   "Who holds what; auto: centralized for one client, row-reduce for several")
+      ->type_name(choices_of(topologies(), "auto"))
       ->capture_default_str()
       ->group("Clients");
   command
       ->add_option("--clients", arguments->clients,
                    "Clients in this process; under mpirun every rank is one (default 1)")
+      ->transform(integer({1}))
       ->group("Clients");
-  command->add_option("--rows", options.row_weights, "Shares of the rows the clients own, such as 1,1,2; default even")
-      ->delimiter(',')
+  add_real_list(*command, "--rows", options.row_weights,
+                "Shares of the rows the clients own, such as 1,1,2; default even")
       ->group("Clients");
   command->add_option("--grid", arguments->grid, "Shape of the grid, such as 2x3; default as square as it gets")
+      ->type_name("ROWSxCOLUMNS")
       ->check(not_empty())
       ->group("Clients");
   command->add_option("--local-steps", options.local_steps, "Iterations from one exchange to the next")
+      ->transform(integer({1}))
       ->capture_default_str()
       ->group("Clients");
-  command
-      ->add_option("--transport", arguments->transport,
-                   "How clients talk: threads, mpi or simulated; default mpi under mpirun, else threads")
+  command->add_option("--transport", arguments->transport, "How clients talk; default mpi under mpirun, else threads")
+      ->type_name(choices_of(transports()))
       ->check(not_empty())
       ->group("Clients");
   command->add_option("--timeout", options.timeout, "Seconds to wait for another client")
+      ->transform(real(longest_timeout))
       ->capture_default_str()
       ->group("Clients");
 
   command
       ->add_option("--max-staleness", options.max_staleness,
                    "Iterations after which a client waits for a newer slice instead of using it")
+      ->transform(integer({1}))
       ->capture_default_str()
       ->each(note_in(arguments->asynchronous_flags, "--max-staleness"))
       ->group("Topology async");
   command->add_option("--damping", options.damping, "Share of an update that is made, in (0, 1]")
+      ->transform(real())
       ->capture_default_str()
       ->each(note_in(arguments->asynchronous_flags, "--damping"))
       ->group("Topology async");
-  command
-      ->add_option("--damping-kind", arguments->damping_kind, "Old and new are mixed: " + alternatives<DampingKind>())
+  command->add_option("--damping-kind", arguments->damping_kind, "How old and new are mixed")
+      ->type_name(choices<DampingKind>())
       ->capture_default_str()
       ->each(note_in(arguments->asynchronous_flags, "--damping-kind"))
       ->group("Topology async");
 
   command->add_option("--scenario", arguments->scenario, "The network to simulate, a JSON file (docs/simulation.md)")
+      ->type_name("FILE")
       ->check(not_empty())
       ->each(note_in(arguments->simulation_flags, "--scenario"))
       ->group("Transport simulated");
   command->add_option("--seed", arguments->seed, "Of the simulated network; default that of the scenario, or 1")
-      ->check(is_seed())
+      ->transform(seed())
       ->each(note_in(arguments->simulation_flags, "--seed"))
       ->group("Transport simulated");
 
@@ -254,6 +278,7 @@ void add_solve_command(CLI::App& app, int& status) {
       ->add_option("--output", arguments->output.folder,
                    "Folder for f.npy, g.npy, trace.csv, summary.json, and delays.csv (async); {client} in it: one for "
                    "each client")
+      ->type_name("DIR")
       ->check(not_empty())
       ->group("Output");
   command
@@ -265,7 +290,8 @@ void add_solve_command(CLI::App& app, int& status) {
       ->add_flag("--keep-local", arguments->output.keep_local,
                  "f is not gathered: every client writes its rows alone, f-0.npy, f-1.npy, ...")
       ->group("Output");
-  command->add_flag("--quiet", arguments->quiet, "No progress, no table")->group("Output");
+  command->add_flag("--quiet", arguments->quiet, "No progress, no table; a run that does not converge says so")
+      ->group("Output");
 
   command->callback([arguments, &status] { status = run_solve(*arguments); });
 }

@@ -16,6 +16,10 @@ NpyFile open_file(const std::string& name, std::size_t client) {
   return NpyFile::open(of_client(name, client), is_part(name) ? NoRows::allowed : NoRows::refused);
 }
 
+Metric metric_of(const InputFiles& files) {
+  return files.metric.empty() ? PointClouds{}.metric : choice<Metric>("--metric", files.metric);
+}
+
 void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) {
   InputNames& names = inputs.problem.names;
   if (!arguments.cost.empty()) {
@@ -34,7 +38,7 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   for (const std::string& path : arguments.points) inputs.files.push_back(open_file(path, client));
   const AnyMatrix x = inputs.files.front().matrix();
   const AnyMatrix y = inputs.files.back().matrix();
-  inputs.problem.cost = PointClouds{x, y, choice<Metric>("--metric", arguments.metric)};
+  inputs.problem.cost = PointClouds{x, y, metric_of(arguments)};
   inputs.problem.parts.rows = is_part(arguments.points.front());
   inputs.problem.parts.columns = is_part(arguments.points.back());
   names.x = display_name(of_client(arguments.points.front(), client));
@@ -82,7 +86,10 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
     throw InputError("solve", files.cost.empty() ? "no costs were given" : "both --cost and --points were given",
                      "give either --cost C.npy or --points X.npy [Y.npy]");
   }
-  (void)choice<Metric>("--metric", files.metric);
+  if (!files.cost.empty() && !files.metric.empty()) {
+    throw InputError("--metric", "is for points, and --cost gives the costs themselves", "leave one of them out");
+  }
+  (void)metric_of(files);
   auto inputs = std::make_unique<Inputs>();
   inputs->files.reserve(2);  // views and callbacks refer to the elements
   if (with_cost) take_cost(files, client, *inputs);

@@ -20,7 +20,7 @@ namespace fedsinkhorn {
 struct InputFiles {
   std::string cost;
   std::vector<std::string> points;
-  std::string metric = "sqeuclidean";
+  std::string metric;  // empty: the default
   std::string a;
   std::string b;
   std::string initial_g;

@@ -118,9 +118,9 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
     delivery.write_what_is_left(options, &result, lost);
     throw;
   }
-  if (result.this_client == 0 && !arguments.quiet) {
-    fmt::print("{}", summary_table(result, options, inputs.front()->problem.epsilon, arguments.output.folder));
-    std::fflush(stdout);
+  if (result.this_client == 0) {
+    print_outcome(result, options, inputs.front()->problem.epsilon, arguments.output.folder, arguments.quiet);
+    std::fflush(nullptr);
   }
   clients.part();  // all is written: who is lost from now on takes nothing along
   // One rank says how it went: as soon as a rank ends with another status than 0, mpirun kills the rest.

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
+#include "cli/exit_status.hpp"
+#include "cli/refusal.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/printable.hpp"
 #include "core/processors.hpp"
+#include "io/hint.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -116,7 +120,9 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("precision", fmt::format("reduced{}; on the exact costs the errors are {:.1e} and {:.1e}",
                                   what_is_coarse(options.precision), result.exact_error.a, result.exact_error.b));
   }
-  if (options.tolerance > 0 && options.tolerance * result.mass < result.error_floor) {
+  const std::string what_to_try = hint(result, options);
+  if (!what_to_try.empty()) line("hint", what_to_try);
+  if (what_to_try.empty() && options.tolerance > 0 && options.tolerance * result.mass < result.error_floor) {
     line("note", fmt::format("the tolerance {:g} is below what rounding allows here, about {:.1e}", options.tolerance,
                              result.error_floor / result.mass));
   }
@@ -130,6 +136,16 @@ std::string summary_table(const Result& result, const Options& options, double e
   }
   if (!output.empty()) line("written to", output);
   return text;
+}
+
+void print_outcome(const Result& result, const Options& options, double epsilon, const std::string& output,
+                   bool quiet) {
+  if (!quiet) return fmt::print("{}", summary_table(result, options, epsilon, output));
+  if (exit_status(result.status) != kNotConverged) return;
+  const std::string line =
+      fmt::format("{}, error {:.1e}, tolerance {:g}; {}", outcome(result, options),
+                  std::max(result.error.a, result.error.b), options.tolerance, hint(result, options));
+  fmt::print(stderr, "{}\n", refusal_line(line));
 }
 
 }  // namespace fedsinkhorn

@@ -12,4 +12,7 @@ namespace fedsinkhorn {
 [[nodiscard]] std::string summary_table(const Result& result, const Options& options, double epsilon,
                                         const std::string& output);
 
+/// Prints the table. quiet: nothing, but for a solve that did not converge one line on standard error.
+void print_outcome(const Result& result, const Options& options, double epsilon, const std::string& output, bool quiet);
+
 }  // namespace fedsinkhorn

@@ -48,7 +48,8 @@ std::optional<double> TimeLeft::seconds() const {
   if (!(last_.tolerance > 0)) {
     left = to_the_limit();
   } else if (const std::optional<ErrorTrend> trend = error_trend(errors_.samples())) {
-    left = std::min(trend->until(std::log(last_.tolerance)), to_the_limit());
+    const double since = last_.seconds - errors_.samples().back().at;
+    left = std::min(std::max(0.0, trend->until(std::log(last_.tolerance)) - since), to_the_limit());
     // A line that was seen for a second says nothing about the next hour.
     constexpr double reach = 20;
     if (*left > reach * (last_.seconds - first_.seconds)) left.reset();

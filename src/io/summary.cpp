@@ -10,6 +10,7 @@
 
 #include "core/names.hpp"
 #include "fedsinkhorn/version.hpp"
+#include "io/hint.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -104,6 +105,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
   Json json;
   json["status"] = name_of(result.status);
   if (result.status == Status::client_lost) json["lost_clients"] = result.lost_clients;
+  if (const std::string what_to_try = hint(result, options); !what_to_try.empty()) json["hint"] = what_to_try;
   json["iterations"] = result.iterations;
   json["exchanges"] = result.exchanges;
   json["error"] = errors(result.norm, result.error);

@@ -45,6 +45,10 @@ void check_method(const Options& options) {
   if (method.make != nullptr && options.method != "auto" && !plain.empty()) {
     throw InputError("--method", fmt::format("{} does not go with {}", method.name, plain), "use sinkhorn or auto");
   }
+  if (options.memory > 0 && options.method == "auto" && !plain.empty()) {
+    throw InputError("--memory", fmt::format("with {} the method is plain and keeps no differences", plain),
+                     "leave one of them out");
+  }
   if (options.memory > kMostMemory) {
     throw InputError("--memory", fmt::format("{} differences were asked for", options.memory),
                      fmt::format("give 1 to {}", kMostMemory));

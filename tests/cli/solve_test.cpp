@@ -359,12 +359,12 @@ TEST_F(SolveTest, ToleranceZeroRunsTheWholeBudget) {
   }
 }
 
-TEST_F(SolveTest, QuietPrintsNothing) {
-  for (const auto& [command, status] : {std::pair{"solve --cost C.npy --epsilon 1 --quiet", 0},
-                                        {"solve --cost C.npy --epsilon 1 --quiet --output r --plan", 0},
-                                        {"solve --cost C.npy --epsilon 0.01 --max-iterations 2 --quiet", 3}}) {
+// What it says where it does not converge is in options_test.cpp.
+TEST_F(SolveTest, QuietPrintsNothingWhereAllIsWell) {
+  for (const char* command :
+       {"solve --cost C.npy --epsilon 1 --quiet", "solve --cost C.npy --epsilon 1 --quiet --output r --plan"}) {
     const RunResult result = run(command);
-    EXPECT_EQ(result.status, status) << result;
+    EXPECT_EQ(result.status, 0) << result;
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(result.err, "");
   }

@@ -1,0 +1,37 @@
+// What an option is called and takes, read back from its definition.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace fedsinkhorn {
+
+/// "-h", "--help", the main name last but for aliases, which follow it.
+[[nodiscard]] inline std::vector<std::string> words_of_option(const CLI::Option& option) {
+  std::vector<std::string> words;
+  for (const std::string& name : option.get_snames()) words.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) words.push_back("--" + name);
+  return words;
+}
+
+[[nodiscard]] inline bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+/// The names an option of type "{a,b,c}" chooses from; none for other types.
+[[nodiscard]] inline std::vector<std::string> choices_of_option(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  if (!type.starts_with('{') || !type.ends_with('}')) return {};
+  return CLI::detail::split(type.substr(1, type.size() - 2), ',');
+}
+
+/// Those that --help lists.
+[[nodiscard]] inline std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+[[nodiscard]] inline std::vector<const CLI::Option*> named_options(const CLI::App& app) {
+  return app.get_options(
+      [](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,104 @@
+#include "io/hint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/names.hpp"
+#include "io/error_trend.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+std::string one_of(const std::vector<std::string>& remedies) {
+  std::string text = "try ";
+  for (std::size_t k = 0; k < remedies.size(); ++k) {
+    if (k > 0) text += k + 1 == remedies.size() ? " or " : ", ";
+    text += remedies[k];
+  }
+  return text;
+}
+
+/// Iterations until the tolerance, if the errors at the last epsilon tell.
+std::optional<double> iterations_left(const Result& result, double tolerance) {
+  if (result.trace.empty()) return std::nullopt;
+  ErrorHistory errors;
+  for (const TraceRow& row : result.trace) {
+    if (row.epsilon == result.trace.back().epsilon) errors.add(static_cast<double>(row.iteration), row.error_b);
+  }
+  const std::optional<ErrorTrend> trend = error_trend(errors.samples());
+  if (!trend) return std::nullopt;
+  const double since = static_cast<double>(result.iterations) - errors.samples().back().at;
+  return std::max(0.0, trend->until(std::log(tolerance)) - since);
+}
+
+/// Two digits, rounded up.
+std::int64_t round_up(double count) {
+  const double unit = std::pow(10.0, std::floor(std::log10(count)) - 1);
+  return static_cast<std::int64_t>(std::ceil(count / unit) * unit);
+}
+
+std::string below_rounding(const Result& result, const Options& options) {
+  std::vector<std::string> remedies = {fmt::format("--tolerance {:.0e}", 2 * result.error_floor / result.mass)};
+  if (is_reduced(options.precision)) remedies.emplace_back("--precision float64");
+  return fmt::format("rounding in {} leaves errors of about {:.0e}, the tolerance is {:g}: {}",
+                     name_of(options.precision), result.error_floor, options.tolerance * result.mass,
+                     one_of(remedies));
+}
+
+std::string after_divergence(const Result& result, const Options& options) {
+  std::vector<std::string> remedies;
+  if (is_reduced(options.precision)) remedies.emplace_back("--precision float64");
+  if (result.topology == "async") remedies.emplace_back("a smaller --damping");
+  if (options.local_steps > 1) remedies.emplace_back("--local-steps 1");
+  if (result.method != "sinkhorn") remedies.emplace_back("--method sinkhorn");
+  if (options.stabilization == Stabilization::absorption && remedies.empty()) {
+    remedies.emplace_back("--stabilization log");
+  }
+  remedies.emplace_back("a larger --epsilon");
+  return one_of(remedies);
+}
+
+std::string after_the_limit(const Result& result, const Options& options) {
+  std::vector<std::string> remedies;
+  // More iterations first where they are known to do.
+  constexpr double far = 100;
+  const std::optional<double> left = iterations_left(result, options.tolerance * result.mass);
+  const auto made = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
+  const bool is_known = left && *left < far * made;
+  const std::int64_t more = is_known ? round_up(1.2 * *left + made) : 10 * options.max_iterations;
+  const bool has_more = is_known || options.max_iterations < std::int64_t{1000000};
+  if (has_more) remedies.push_back(fmt::format("--max-iterations {}", more));
+  if (result.topology == "async") {
+    remedies.emplace_back("--topology all-to-all");
+  } else if (options.local_steps > 1) {
+    remedies.emplace_back("--local-steps 1");
+  } else if (options.stabilization == Stabilization::log) {
+    remedies.emplace_back("--stabilization absorption");
+  } else if (result.method != "auto" && options.precision != Precision::digits50) {
+    remedies.emplace_back("--method auto");
+  } else if (result.method == "auto" && options.memory < kMostMemory) {
+    remedies.push_back(fmt::format("--memory {}", kMostMemory));
+  }
+  remedies.emplace_back("a larger --epsilon");
+  remedies.emplace_back("a larger --tolerance");
+  return one_of(remedies);
+}
+
+}  // namespace
+
+std::string hint(const Result& result, const Options& options) {
+  if (result.status == Status::diverged) return after_divergence(result, options);
+  if (result.status != Status::iteration_limit) return "";
+  if (!(options.tolerance > 0)) return "--tolerance 0 runs all iterations: give a tolerance to stop at";
+  const double error = std::max(result.error.a, result.error.b);
+  constexpr double near = 100;  // the floor is known by its order of magnitude
+  const bool is_at_floor = options.tolerance * result.mass < result.error_floor && error < near * result.error_floor;
+  return is_at_floor ? below_rounding(result, options) : after_the_limit(result, options);
+}
+
+}  // namespace fedsinkhorn

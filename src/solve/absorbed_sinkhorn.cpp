@@ -262,7 +262,11 @@ bool AbsorbedSinkhorn::run_ahead() {
   stretch.lone.interrupted = [&] { return monitor_.interrupted(); };
   stretch.lone.b = masses_b;
   const Ahead ahead = topology_.run_ahead(stretch);
-  iteration_ += ahead.most;
+  if (ahead.is_agreed) {
+    iteration_ += ahead.most;
+  } else {
+    untold_steps_ = ahead.own;
+  }
   made_here_ += ahead.own;
   rejected_before_ += std::exchange(seen_ahead_, {}).rejected;
   if (ahead.most == 0) return false;
@@ -321,11 +325,17 @@ std::vector<const double*> AbsorbedSinkhorn::masses() const {
   return result;
 }
 
-// A stop asked for anywhere is a stop for all.
+// A stop asked for anywhere is a stop for all. Local steps count as many as the client made that made most.
 void AbsorbedSinkhorn::share(const std::vector<double>& v, std::vector<Note>& notes) {
+  const std::int64_t most = monitor_.options().local_steps - 1;
   if (monitor_.interrupted()) notes[0].set(Note::kStop);
+  if (most > 0) notes[0].maxima.push_back(static_cast<double>(std::exchange(untold_steps_, 0)));
   topology_.share(active(), v.data(), notes);
   stop_ = notes[0].has(Note::kStop);
+  if (most == 0) return;
+  const double steps = notes[0].maxima.back();
+  notes[0].maxima.pop_back();
+  if (steps > 0) iteration_ += std::min(static_cast<std::int64_t>(std::min(steps, 1e18)), most);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

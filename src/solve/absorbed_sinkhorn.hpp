@@ -145,6 +145,7 @@ class AbsorbedSinkhorn {
   std::vector<double> u_next_, v_next_;  // written by a round; they become u_, v_ if it counts
   std::vector<double> q_, r_;
   std::int64_t iteration_ = 0;
+  std::int64_t untold_steps_ = 0;                             // local steps that the others do not know of
   std::int64_t made_here_ = 0;                                // by this client
   std::int64_t checked_ = 0;                                  // iteration of the last round that could be a check
   std::vector<std::unique_ptr<Acceleration>> accelerations_;  // one a slot

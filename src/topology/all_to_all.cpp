@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topology/scalings.hpp"
+
 namespace fedsinkhorn {
 
 AllToAll::AllToAll(const TopologyContext& context)
@@ -53,17 +55,19 @@ void AllToAll::columns(std::size_t targets, const double* u, double* r) {
   exchanges_ += exchanges_each_round();
 }
 
-void AllToAll::local_step(std::size_t targets, Masses b, double* u, double* v) {
+double AllToAll::local_step(std::size_t targets, Masses b, double* u, double* v) {
   const std::size_t n = problem_.n();
   const std::size_t m = problem_.m();
   const Range own = problem_.own_columns();
-  if (u_.size() != targets * rows_.whole_size()) return;  // nothing heard yet
+  if (u_.size() != targets * rows_.whole_size()) return 0;  // nothing heard yet
   std::vector<double> q(targets * n);
   std::vector<double> u_next(targets * n);
   std::vector<double> r(targets * m);
   rows(targets, q.data(), u_next.data());
   const bool usable = std::all_of(u_next.begin(), u_next.end(), [](double x) { return x > 0 && std::isfinite(x); });
-  if (!usable) return;
+  if (!usable) return 0;
+  double change = 0;
+  for (std::size_t i = 0; i < u_next.size(); ++i) change = std::max(change, relative_change(u[i], u_next[i]));
   std::copy(u_next.begin(), u_next.end(), u_.begin() + static_cast<std::ptrdiff_t>(targets * rows_.slice(me()).first));
   std::copy(u_next.begin(), u_next.end(), u);
   apply_transposed(targets, r.data());
@@ -71,10 +75,12 @@ void AllToAll::local_step(std::size_t targets, Masses b, double* u, double* v) {
     for (std::size_t j = 0; j < m; ++j) {
       const double next = b[k][j] / r[k * m + j];
       if (!(b[k][j] > 0 && next > 0 && std::isfinite(next))) continue;
+      change = std::max(change, relative_change(v[k * m + j], next));
       v[k * m + j] = next;
       v_[k * columns_.whole_size() + own.first + j] = next;
     }
   }
+  return change;
 }
 
 void AllToAll::remove(std::size_t slot) {

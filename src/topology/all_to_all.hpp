@@ -21,7 +21,7 @@ class AllToAll : public Topology {
   void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) override;
   void rows(std::size_t targets, double* q, double* u) override;
   void columns(std::size_t targets, const double* u, double* r) override;
-  void local_step(std::size_t targets, Masses b, double* u, double* v) override;
+  double local_step(std::size_t targets, Masses b, double* u, double* v) override;
   void remove(std::size_t slot) override;
   void row_products(std::size_t targets, const double* v, double* q) override;
   void column_products(std::size_t targets, const double* u, double* r) override;

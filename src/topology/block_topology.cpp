@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "topology/scalings.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
@@ -109,17 +111,18 @@ void BlockTopology::sum_columns(std::size_t targets, double* r) {
 }
 
 // Own u from v as known here, own v from the own summand of K' u and what the others last added.
-void BlockTopology::local_step(std::size_t targets, Masses b, double* u, double* v) {
+double BlockTopology::local_step(std::size_t targets, Masses b, double* u, double* v) {
   if (row_group_.members() > 1) throw std::logic_error("local steps need whole rows of the kernel");
   const std::size_t n = block_.rows();
   const std::size_t m = block_.columns();
   const Range own = column_group_.slice(everyone_.rank());
-  if (r_others_.size() != targets * own.size()) return;  // nothing heard yet
+  if (r_others_.size() != targets * own.size()) return 0;  // nothing heard yet
   std::vector<double> q(targets * n);
   std::vector<double> u_next(targets * n);
   r_part_.resize(targets * m);
   block_.fused(targets, problem_.a.data(), v_.data(), q.data(), u_next.data(), r_part_.data());
   std::vector<double> v_next(own.size());
+  double change = 0;
   for (std::size_t k = 0; k < targets; ++k) {
     for (std::size_t j = 0; j < own.size(); ++j) {
       const double share = b[k][j];
@@ -128,10 +131,15 @@ void BlockTopology::local_step(std::size_t targets, Masses b, double* u, double*
     }
     const std::span<const double> u_new{u_next.data() + k * n, n};
     if (!all_usable(u_new, problem_.a) || !all_usable(v_next, {b[k], own.size()})) continue;
+    for (std::size_t i = 0; i < n; ++i) change = std::max(change, relative_change(u[k * n + i], u_new[i]));
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      if (v_next[j] > 0) change = std::max(change, relative_change(v[k * own.size() + j], v_next[j]));
+    }
     std::copy(u_new.begin(), u_new.end(), u + k * n);
     std::copy(v_next.begin(), v_next.end(), v + k * own.size());
     std::copy(v_next.begin(), v_next.end(), v_.begin() + static_cast<std::ptrdiff_t>(k * m + own.first));
   }
+  return change;
 }
 
 // A block that is all there is may have a way of its own.

@@ -39,7 +39,7 @@ class BlockTopology final : public Topology {
   void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) override;
   void rows(std::size_t targets, double* q, double* u) override;
   void columns(std::size_t targets, const double* u, double* r) override;
-  void local_step(std::size_t targets, Masses b, double* u, double* v) override;
+  double local_step(std::size_t targets, Masses b, double* u, double* v) override;
   [[nodiscard]] Ahead run_ahead(const Stretch& stretch) override;
   void remove(std::size_t slot) override;
   void row_products(std::size_t targets, const double* v, double* q) override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -25,6 +26,9 @@ struct Extremes {
   }
   return result;
 }
+
+/// Of a scaling that is not 0, relative to what it was.
+[[nodiscard]] inline double relative_change(double before, double after) { return std::abs(after / before - 1); }
 
 /// v = b / r, and 0 where b is 0 whatever r is.
 inline void divide(const double* masses, std::span<const double> products, std::span<double> scalings) {

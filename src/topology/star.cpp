@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "topology/scalings.hpp"
 #include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
@@ -156,8 +157,9 @@ class Star final : public Topology {
   }
 
   // Only the server has a kernel to take steps with; what the others would compute is what they have.
-  void local_step(std::size_t targets, Masses b, double* u, double* v) override {
-    if (!is_server() || u_.size() != targets * rows_.whole_size()) return;
+  double local_step(std::size_t targets, Masses b, double* u, double* v) override {
+    if (!is_server() || u_.size() != targets * rows_.whole_size()) return 0;
+    double change = 0;
     const std::size_t n = problem_.n();
     const std::size_t m = problem_.m();
     std::vector<double> q(targets * rows_.whole_size());
@@ -168,6 +170,7 @@ class Star final : public Topology {
       for (std::size_t i = 0; i < n; ++i) {
         const double next = problem_.a[i] / q[k * rows_.whole_size() + i];
         if (!(next > 0 && std::isfinite(next))) continue;
+        change = std::max(change, relative_change(u[k * n + i], next));
         u[k * n + i] = next;
         u_[k * n + i] = next;  // the server's slice comes first
       }
@@ -178,10 +181,12 @@ class Star final : public Topology {
       for (std::size_t j = 0; j < m; ++j) {
         const double next = b[k][j] / r[k * columns_.whole_size() + j];
         if (!(b[k][j] > 0 && next > 0 && std::isfinite(next))) continue;
+        change = std::max(change, relative_change(v[k * m + j], next));
         v[k * m + j] = next;
         v_[k * columns_.whole_size() + j] = next;
       }
     }
+    return change;
   }
 
   void remove(std::size_t slot) override {

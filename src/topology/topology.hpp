@@ -12,6 +12,7 @@
 #include "comm/collectives.hpp"
 #include "kernel/log_sums.hpp"
 #include "kernel/lone_rounds.hpp"
+#include "topology/local_progress.hpp"
 #include "topology/mixture.hpp"
 #include "topology/note.hpp"
 
@@ -42,6 +43,7 @@ struct Stretch {
 struct Ahead {
   std::int64_t most = 0;
   std::int64_t own = 0;
+  bool is_agreed = true;  ///< else `most` is this client's guess, and the round that follows must tell
 };
 
 /// Potentials of all rows and columns of one target, as far as one client has heard.
@@ -79,14 +81,19 @@ class Topology {
   /// Second half: r = (K' u)_J. Follows rows().
   virtual void columns(std::size_t targets, const double* u, double* r) = 0;
   /// Both halves without asking anybody: own u and v are updated, those of others taken as last heard.
-  /// An update that gives zero, infinity or NaN is not made.
-  virtual void local_step(std::size_t targets, Masses b, double* u, double* v) = 0;
-  /// Iterations up to the next round: local steps, or what a topology has to offer. All clients return the same `most`.
+  /// An update that gives zero, infinity or NaN is not made. Returns the largest relative change.
+  virtual double local_step(std::size_t targets, Masses b, double* u, double* v) = 0;
+  /// Iterations up to the next round: local steps, or what a topology has to offer. Either all clients make some, or
+  /// none does.
   [[nodiscard]] virtual Ahead run_ahead(const Stretch& stretch) {
     const std::int64_t steps =
         std::max<std::int64_t>(0, std::min(stretch.local_steps - 1, stretch.last - stretch.iteration));
-    for (std::int64_t step = 0; step < steps; ++step) local_step(stretch.targets, stretch.b, stretch.u, stretch.v);
-    return {steps, steps};
+    LocalProgress progress;
+    std::int64_t made = 0;
+    for (bool goes_on = true; goes_on && made < steps; ++made) {
+      goes_on = progress.goes_on(local_step(stretch.targets, stretch.b, stretch.u, stretch.v));
+    }
+    return {made, made, false};
   }
   /// The loop has taken over u and v as they were exchanged in the last round.
   virtual void settle() {}

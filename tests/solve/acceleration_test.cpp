@@ -447,8 +447,8 @@ class NoisyTopology final : public Topology {
     inner_->mix(slot, mixture, own);
   }
   void rows(std::size_t targets, double* q, double* u) override { inner_->rows(targets, q, u); }
-  void local_step(std::size_t targets, Masses b, double* u, double* v) override {
-    inner_->local_step(targets, b, u, v);
+  double local_step(std::size_t targets, Masses b, double* u, double* v) override {
+    return inner_->local_step(targets, b, u, v);
   }
   void remove(std::size_t slot) override { inner_->remove(slot); }
   void row_products(std::size_t targets, const double* v, double* q) override { inner_->row_products(targets, v, q); }

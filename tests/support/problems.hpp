@@ -53,6 +53,20 @@ inline OwnedProblem random_problem(std::size_t n, std::size_t m, double epsilon,
   return problem;
 }
 
+/// Groups of rows and columns that are far from each other: mass that must go from one to another moves slowly, so
+/// Sinkhorn's iteration needs thousands of iterations.
+inline OwnedProblem block_problem(std::size_t n, std::size_t m, double epsilon, std::uint64_t seed) {
+  constexpr std::size_t kBlocks = 3;
+  OwnedProblem problem = random_problem(n, m, epsilon, seed);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < m; ++j) {
+      double& cost = problem.cost[i * m + j];
+      cost = 0.3 * cost + (i % kBlocks == j % kBlocks ? 0 : 1);
+    }
+  }
+  return problem;
+}
+
 /// Costs become squared distances of points in the plane, x of n x 2 and y of m x 2, scaled to a largest of 1.
 inline void set_distances(OwnedProblem& problem, const std::vector<double>& x, const std::vector<double>& y) {
   double largest = 0;

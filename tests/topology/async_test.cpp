@@ -1,8 +1,10 @@
 // Clients that do not wait for each other: every run ends at the plan of those that do, whatever the network does.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 
 #include "comm/faults.hpp"
@@ -220,6 +222,99 @@ TEST(AsyncUnderFaults, ClocksMayDiffer) {
   for (const DelayRow& row : result.delays) {
     EXPECT_GT(row.uses.size(), 1U);  // ages were counted, and were small
     EXPECT_LT(row.uses.size(), 6U);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Iterations that are worth their name
+
+std::int64_t plain_iterations(const Problem& problem, double tolerance) {
+  Options options = asynchronous(1, tolerance);
+  options.topology = "centralized";
+  options.method = "sinkhorn";
+  const Result result = solve(problem, options);
+  EXPECT_EQ(result.status, Status::converged);
+  return result.iterations;
+}
+
+/// Of the iterations plain Sinkhorn takes.
+double times_plain(const Problem& problem, const Options& options) {
+  const Result result = solve(problem, options);
+  EXPECT_EQ(result.status, Status::converged);
+  return static_cast<double>(result.iterations) / static_cast<double>(plain_iterations(problem, options.tolerance));
+}
+
+/// All threads this one starts share one processor while this lives.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    if (sched_getaffinity(0, sizeof before_, &before_) != 0) throw std::runtime_error("sched_getaffinity failed");
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (std::size_t k = 0; k < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++k) {
+      if (CPU_ISSET(k, &before_)) CPU_SET(k, &one);
+    }
+    if (sched_setaffinity(0, sizeof one, &one) != 0) throw std::runtime_error("sched_setaffinity failed");
+  }
+  ~OneProcessor() { sched_setaffinity(0, sizeof before_, &before_); }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+TEST(AsyncIterations, AreNotSpentOnOldNewsWhereClientsShareAProcessor) {
+  const OneProcessor shared;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    const OwnedProblem owned = testing::block_problem(5, 13, 6e-3, seed);
+    EXPECT_LT(times_plain(owned.view(), asynchronous(4, 1e-9)), 4);
+    Options damped = asynchronous(4, 1e-9);
+    damped.damping = 0.2;  // by itself 2 / 0.2 - 1 times as many
+    EXPECT_LT(times_plain(owned.view(), damped), 4 * 9);
+  }
+}
+
+// The fast one has nothing to learn between two messages of the others.
+TEST(AsyncIterations, AreNotSpentOnOldNewsWhileOthersCompute) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::size_t clients : {2, 4}) {
+      SCOPED_TRACE(std::to_string(clients) + " clients, seed " + std::to_string(seed));
+      const OwnedProblem owned = testing::block_problem(5, 13, 6e-3, seed);
+      Scenario scenario;
+      scenario.latency = ConstantLaw{1e-7};
+      for (std::size_t k = 1; k < clients; ++k) scenario.clients.push_back(slowed_down(k, 50).clients.front());
+      EXPECT_LT(times_plain(owned.view(), simulated(clients, scenario, 1e-9)), 2.5 * static_cast<double>(clients - 1));
+    }
+  }
+}
+
+/// Whoever waits for news is waited for by nobody who has none: no run comes to a standstill, which a simulation would
+/// report as a lost client, whoever owns what.
+TEST(AsyncIterations, ComeToNoStandstill) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto below = [&](std::size_t count) {
+      return std::min(count - 1, static_cast<std::size_t>(random.uniform() * static_cast<double>(count)));
+    };
+    const std::size_t n = 1 + below(8);
+    const std::size_t m = 1 + below(8);
+    const std::size_t clients = 2 + below(6);
+    const OwnedProblem owned = testing::random_problem(n, m, 0.2, seed);
+    Scenario scenario;
+    scenario.seed = seed;
+    scenario.latency = HeavyTailedLaw{1e-6, 1.2};
+    scenario.compute_factor = LogNormalLaw{1, 1};
+    scenario.clients.push_back(slowed_down(below(clients), 30).clients.front());
+    Options options = simulated(clients, scenario, 1e-9);
+    for (std::size_t k = 0; k < clients; ++k) options.row_weights.push_back(static_cast<double>(below(3)));
+    options.row_weights[below(clients)] = 1;
+    options.max_staleness = below(2) == 0 ? 1 : 16;
+    options.local_steps = below(2) == 0 ? 1 : 7;
+    options.damping = below(2) == 0 ? 1 : 0.5;
+    EXPECT_EQ(solve(owned.view(), options).status, Status::converged);
   }
 }
 

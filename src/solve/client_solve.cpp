@@ -201,8 +201,13 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     gather_reports(clients, checked, traffic, solved.report, result);
     clients.barrier();  // who has left does not answer any more and would be taken for lost
   } catch (const ClientLost& lost) {
-    if (!know_all_slices(checked, solved.outcomes)) throw;
-    spread_known_potentials(checked, solved.outcomes, result);
+    if (know_all_slices(checked, solved.outcomes)) {
+      spread_known_potentials(checked, solved.outcomes, result);
+    } else if (entry.is_asynchronous && !place.shares_process && know_own_rows(checked, solved.outcomes)) {
+      keep_own_potentials(clients, checked, solved.outcomes, result);
+    } else {
+      throw;
+    }
     result.status = Status::client_lost;
     result.exchanges = solved.report.exchanges;
     result.kernel_bytes = solved.report.kernel_bytes;

@@ -219,6 +219,7 @@ void Delivery::write_what_is_left_in_process(const Options& options, const Resul
 void Delivery::write_what_is_left_of_ranks(const Options& options, const Result* result, const ClientLost& lost) {
   const std::size_t me = clients_.first;
   const auto is_left = [&](std::size_t rank) { return std::ranges::find(lost.lost(), rank) == lost.lost().end(); };
+  if (!is_left(me)) return;  // stopped for a while: the others have done without
   // The first of those left that have this folder, and the others of them.
   std::size_t speaker = me;
   std::size_t leader = me;

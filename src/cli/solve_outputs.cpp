@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -125,14 +126,16 @@ void check_no_input_is_overwritten(const std::vector<std::string>& folders, cons
   }
   for (const std::string& folder : folders) {
     std::error_code no_such_folder;
+    std::set<std::string> threatened;
     for (const auto& entry : fs::directory_iterator(folder, no_such_folder)) {
       const std::string name = entry.path().filename().string();
       if (!is_shared_result(name) && !is_client_result(name)) continue;
       if (!identify(entry.path(), identity)) continue;
-      if (const auto input = by_identity.find(identity); input != by_identity.end()) {
-        throw InputError("--output " + display_name(folder), "would overwrite the input " + display_name(input->second),
-                         "name another folder");
-      }
+      if (const auto input = by_identity.find(identity); input != by_identity.end()) threatened.insert(input->second);
+    }
+    if (!threatened.empty()) {
+      throw InputError("--output " + display_name(folder),
+                       "would overwrite the input " + display_name(*threatened.begin()), "name another folder");
     }
   }
 }

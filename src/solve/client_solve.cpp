@@ -193,10 +193,17 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     gather_reports(clients, checked, traffic, solved.report, result);
     clients.barrier();  // who has left does not answer any more and would be taken for lost
   } catch (const ClientLost& lost) {
-    if (!know_all_slices(checked, solved.outcomes)) throw;
+    const bool knows_all = know_all_slices(checked, solved.outcomes);
+    const bool has_own =
+        entry.is_asynchronous && !place.shares_process && know_own_rows(checked, solved.outcomes);
+    if (!knows_all && !has_own) throw;
     if (!is_in_given_units) to_given_units(checked, gauge, solved.outcomes);
     set_rounding_error(checked, options, rest_sizes(checked, solved.outcomes), result);
-    spread_known_potentials(checked, solved.outcomes, result);
+    if (knows_all) {
+      spread_known_potentials(checked, solved.outcomes, result);
+    } else {
+      keep_own_potentials(clients, checked, solved.outcomes, result);
+    }
     result.status = Status::client_lost;
     result.exchanges = solved.report.exchanges;
     result.kernel_bytes = solved.report.kernel_bytes;

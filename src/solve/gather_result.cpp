@@ -1,7 +1,9 @@
 #include "solve/gather_result.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/memory.hpp"
 
@@ -79,6 +81,15 @@ Gathered gather_side(const Collectives& clients, const Side& side, Readers reade
   return gathered;
 }
 
+void take(Gathered f, Gathered g, Result& result) {
+  result.first_row = f.first;
+  result.f = std::move(f.values);
+  result.f_rest = std::move(f.rests);
+  result.first_column = g.first;
+  result.g = std::move(g.values);
+  result.g_rest = std::move(g.rests);
+}
+
 }  // namespace
 
 void gather_potentials(const Collectives& clients, const CheckedProblem& problem, bool keep_f,
@@ -86,12 +97,21 @@ void gather_potentials(const Collectives& clients, const CheckedProblem& problem
   Gathered f = gather_side(clients, problem.rows, keep_f ? Readers::nobody : Readers::root, outcomes, &Outcome::f);
   // Who has g has all it takes to form its own rows of the plan.
   Gathered g = gather_side(clients, problem.columns, Readers::everybody, outcomes, &Outcome::g);
-  result.first_row = f.first;
-  result.f = std::move(f.values);
-  result.f_rest = std::move(f.rests);
-  result.first_column = g.first;
-  result.g = std::move(g.values);
-  result.g_rest = std::move(g.rests);
+  take(std::move(f), std::move(g), result);
+}
+
+bool know_own_rows(const CheckedProblem& problem, std::span<const Outcome> outcomes) {
+  return outcomes.size() == problem.targets &&
+         std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+           return outcome.iterations > 0 &&
+                  std::ranges::all_of(outcome.f.value, [](double value) { return std::isfinite(value); });
+         });
+}
+
+void keep_own_potentials(const Collectives& clients, const CheckedProblem& problem, std::span<const Outcome> outcomes,
+                         Result& result) {
+  take(gather_side(clients, problem.rows, Readers::nobody, outcomes, &Outcome::f),
+       gather_side(clients, problem.columns, Readers::nobody, outcomes, &Outcome::g), result);
 }
 
 bool know_all_slices(const CheckedProblem& problem, std::span<const Outcome> outcomes) {

@@ -27,6 +27,12 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
 /// Potentials as it then knows them by itself, in the same order.
 void spread_known_potentials(const CheckedProblem& problem, std::span<const Outcome> outcomes, Result& result);
 
+/// Whether it has potentials of its own rows for all targets.
+[[nodiscard]] bool know_own_rows(const CheckedProblem& problem, std::span<const Outcome> outcomes);
+/// Potentials of its own rows and columns alone. Asks nobody.
+void keep_own_potentials(const Collectives& clients, const CheckedProblem& problem, std::span<const Outcome> outcomes,
+                         Result& result);
+
 /// What a client has seen of the others' slices; nothing if it kept no table.
 [[nodiscard]] std::vector<DelayRow> delays_seen(std::size_t client, const DelayTable* table);
 /// All clients' rows at client 0, its own elsewhere.

@@ -188,8 +188,8 @@ TEST_F(AsyncTest, EveryClientWritesItsRowsIfTheyStayLocal) {
   const RunResult result =
       run_on_threads(3, solve("r", "--topology async --tolerance 1e-11 --rows 1,2,3 --keep-local"));
   ASSERT_EQ(result.status, 0) << result;
-  EXPECT_EQ(listing(folder() / "r"),
-            (Names{"delays.csv", "f-0.npy", "f-1.npy", "f-2.npy", "g.npy", "summary.json", "trace.csv"}));
+  EXPECT_EQ(listing(folder() / "r"), (Names{"delays.csv", "f-0.npy", "f-1.npy", "f-2.npy", "g.npy", "summary-0.json",
+                                            "summary-1.json", "summary-2.json", "summary.json", "trace.csv"}));
   Values together;
   for (std::size_t k = 0; k < 3; ++k) {
     const Array part = array("r/f-" + std::to_string(k) + ".npy");

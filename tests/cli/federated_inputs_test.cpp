@@ -256,7 +256,6 @@ std::vector<Misfit> misfits() {
        {"g-1.npy", "entry 0", "nan"},
        replaced("g-1.npy", {nan}, {1}),
        true},
-      {"PlanOfAStartInParts", "--cost C.npy --initial-g g-{client}.npy --plan", {"--plan", "parts"}},
       // Counted as in the file, which has no others.
       {"NanInAPart", row_reduce, {"C-2.npy", "(3, 7)", "nan"}, replaced("C-2.npy", cost_with_nan, {18, 41})},
       {"NegativeMassInAPart", row_reduce, {"a-1.npy", "entry 0"}, replaced("a-1.npy", {-1}, {1})},
@@ -276,8 +275,6 @@ std::vector<Misfit> misfits() {
       {"StarCost", "--topology star --cost C-{client}.npy", {"C-", "row-reduce"}},
       {"GridCost", "--topology grid --grid 1x3 --cost C-{client}.npy", {"C-", "row-reduce"}},
       {"RowsSaidTwice", row_reduce + " --rows 1,2,3", {"--rows"}},
-      {"PlanOfParts", row_reduce + " --plan", {"--plan", "parts"}},
-      {"PlanOfKeptRows", "--cost C.npy --plan --keep-local", {"--plan", "--keep-local"}},
       // Read while it is written, its rows could be lost.
       {"OutputReplacesAPart",
        "--cost C.npy --a 'f-{client}.npy' --topology row-reduce --keep-local --output .",

@@ -2,11 +2,13 @@
 // die.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/federated.hpp"
@@ -214,6 +216,14 @@ class LostClient : public Mpirun {
     expect_nothing_left(result);
   }
 
+  static std::vector<std::string> others_than(std::size_t rank) {
+    std::vector<std::string> others;
+    for (std::size_t k = 0; k < kRanks; ++k) {
+      if (k != rank) others.push_back(std::to_string(k));
+    }
+    return others;
+  }
+
   /// Clients that do not wait for each other know all potentials, and leave them.
   void expect_results_so_far(std::size_t rank) {
     const RunResult result = run_and_signal(rank, SIGSTOP, "--timeout 2 --topology async");
@@ -224,8 +234,13 @@ class LostClient : public Mpirun {
     EXPECT_LE(result.answer_seconds, 2 + 5);
     EXPECT_LE(result.end_seconds, 2 + 6);
     expect_no_rank_left(result);
-    ASSERT_EQ(listing(folder() / "r"),
-              (std::vector<std::string>{"delays.csv", "f.npy", "g.npy", "summary.json", "trace.csv"}));
+    std::vector<std::string> names = {"delays.csv", "f.npy", "g.npy", "summary.json", "trace.csv"};
+    for (const std::string& left : others_than(rank)) {
+      names.push_back("f-" + left + ".npy");
+      names.push_back("summary-" + left + ".json");
+    }
+    std::sort(names.begin(), names.end());
+    ASSERT_EQ(listing(folder() / "r"), names);
     const Json json = summary("r");
     EXPECT_EQ(json["status"], "client_lost");
     EXPECT_EQ(json["lost_clients"], Json::array({rank}));
@@ -257,6 +272,57 @@ TEST_F(LostClient, TheOthersLeaveResultsSoFarIfAsync) { expect_results_so_far(2)
 
 // The one that writes otherwise.
 TEST_F(LostClient, AnotherLeavesResultsSoFarIfTheFirstIsLost) { expect_results_so_far(0); }
+
+// f is nowhere as a whole: each that is left has to write its rows before the first one to end takes all along.
+TEST_F(LostClient, EachThatIsLeftWritesItsRowsIfTheyStayLocal) {
+  for (const std::size_t rank : {2, 0}) {
+    SCOPED_TRACE(rank);
+    fs::remove_all(folder() / "r");
+    const RunResult result = run_and_signal(rank, SIGSTOP, "--timeout 2 --topology async --keep-local");
+    EXPECT_EQ(result.status, 4) << result;
+    EXPECT_LE(result.end_seconds, 2 + 6);
+    expect_no_rank_left(result);
+    std::vector<std::string> names = {"delays.csv", "g.npy", "summary.json", "trace.csv"};
+    for (const std::string& left : others_than(rank)) {
+      names.push_back("f-" + left + ".npy");
+      names.push_back("summary-" + left + ".json");
+      EXPECT_EQ(array("r/f-" + left + ".npy").shape, Shape{n / kRanks});
+    }
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(listing(folder() / "r"), names) << result;
+  }
+}
+
+// All have the result; one falls silent before it is written. What was computed is not thrown away.
+TEST_F(Mpirun, ARankThatStopsWhileResultsAreWrittenTakesNothingAlong) {
+  constexpr std::size_t many = 1500;
+  write("X.npy", random_values(many * 3, 7), {many, 3});
+  const auto is_staged = [this] {
+    std::error_code gone;
+    for (const auto& entry : fs::directory_iterator(folder() / "r", gone)) {
+      if (fs::exists(entry.path() / "summary.json")) return true;
+    }
+    return fs::exists(folder() / "r" / "summary.json");
+  };
+  std::vector<int> processes;
+  const auto act = [&](int mpirun) {
+    const auto end = std::chrono::steady_clock::now() + 50s;
+    while (!is_staged() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    processes = processes_of_ranks(mpirun, 3);
+    return processes[1] != 0 && ::kill(processes[1], SIGSTOP) == 0;
+  };
+  const RunResult result = run_ranks({{3, words_of("solve --points X.npy --epsilon 0.05 --threads 1 --timeout 3 "
+                                                   "--output r --plan")}},
+                                     {.folder = folder(), .signal_after = "iteration", .act = act});
+  if (!result.signal_sent) GTEST_SKIP() << "it was over before anybody could be stopped";
+  EXPECT_EQ(result.status, 4) << result;
+  EXPECT_EQ(own_lines(result.err).size(), 1U) << result;
+  EXPECT_EQ(summary("r")["status"], "converged");
+  EXPECT_EQ(array("r/f.npy").shape, Shape{many});
+  EXPECT_EQ(array("r/g.npy").shape, Shape{many});
+  const std::vector<std::string> names = listing(folder() / "r");
+  EXPECT_TRUE(std::ranges::none_of(names, [](const std::string& name) { return name.starts_with('.'); }));
+}
 
 // Whichever rank is told to stop, all do, and the first one writes.
 TEST_F(LostClient, AnInterruptedAsyncRankEndsAllWithResults) {

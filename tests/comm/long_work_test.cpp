@@ -1,0 +1,80 @@
+#include "comm/long_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "comm/transports.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using namespace std::chrono_literals;
+
+void no_abandoning() {}
+
+// Four times the limit: whoever merely waited would have given up.
+TEST(LongWork, MayTakeLongerThanTheTimeLimit) {
+  std::atomic<bool> is_done = false;
+  run_on_threads(3, Seconds(1), [&](Communicator& communicator) {
+    const bool works = communicator.rank() == 1;
+    agree_on_long_work(
+        Collectives(communicator),
+        [&] {
+          if (!works) return;
+          std::this_thread::sleep_for(4s);
+          is_done = true;
+        },
+        no_abandoning);
+    EXPECT_TRUE(is_done) << "client " << communicator.rank() << " went on too early";
+  });
+}
+
+TEST(LongWork, EndsAlikeForAll) {
+  std::atomic<int> refusals = 0;
+  EXPECT_THROW(run_on_threads(3, Seconds(30),
+                              [&](Communicator& communicator) {
+                                try {
+                                  agree_on_long_work(
+                                      Collectives(communicator),
+                                      [&] {
+                                        if (communicator.rank() == 2) throw InputError("file", "is bad");
+                                      },
+                                      no_abandoning);
+                                } catch (const InputError& error) {
+                                  EXPECT_STREQ(error.what(), "file: is bad");
+                                  ++refusals;
+                                  throw;
+                                }
+                              }),
+               InputError);
+  EXPECT_EQ(refusals, 3);
+}
+
+// One never comes; the work of the others ends by being told so.
+TEST(LongWork, IsAbandonedWhenAClientIsLost) {
+  std::atomic<int> abandoned = 0;
+  EXPECT_THROW(run_on_threads(2, Seconds(1),
+                              [&](Communicator& communicator) {
+                                if (communicator.rank() == 1) {
+                                  std::this_thread::sleep_for(6s);
+                                  return;
+                                }
+                                std::atomic<bool> stop = false;
+                                agree_on_long_work(
+                                    Collectives(communicator),
+                                    [&] {
+                                      while (!stop) std::this_thread::sleep_for(1ms);
+                                      ++abandoned;
+                                    },
+                                    [&] { stop = true; });
+                              }),
+               ClientLost);
+  EXPECT_EQ(abandoned, 1);
+}
+
+}  // namespace
+}  // namespace fedsinkhorn

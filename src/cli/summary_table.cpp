@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
@@ -96,6 +97,9 @@ std::string summary_table(const Result& result, const Options& options, double e
   if (options.tolerance > 0 && options.tolerance < result.error_floor) {
     line("note", fmt::format("the tolerance {:g} is below what rounding allows here, about {:.1e}", options.tolerance,
                              result.error_floor));
+  }
+  if (std::isnan(result.cost.linear)) {
+    line("note", "interrupted: to evaluate the costs would have taken another pass over all pairs");
   }
   if (result.threads > processors_allowed()) {
     line("note", fmt::format("{} threads, but this process may use {} of {} cores; under mpirun see --bind-to",

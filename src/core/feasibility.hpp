@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/pair_set.hpp"
+#include "core/stop_request.hpp"
 
 namespace fedsinkhorn {
 
@@ -34,10 +35,12 @@ struct Shortfall {
 /// without allowed pair; a single row, then a single column, heavier than all its partners; the smallest connected
 /// component whose rows and columns differ in mass; a small set of rows or of columns that a maximum flow leaves over.
 ///
+/// Throws Interrupted if a stop is asked for during a search that takes long.
 /// Always ends: the arithmetic is exact after an initial rounding to integers. Memory besides `allowed`: O(rows +
 /// columns) and the positive flows; once more that of `allowed` when the flow finds a shortfall or is hard to find.
 [[nodiscard]] std::optional<Shortfall> find_shortfall(const PairSet& allowed, std::span<const double> a,
-                                                      std::span<const double> b, double tolerance = 1e-9);
+                                                      std::span<const double> b, double tolerance = 1e-9,
+                                                      const StopRequest& stop = StopRequest());
 
 /// One line, such as "rows 3, 5, 6, 8 and 40 more carry mass 0.8 but the columns they may use carry only 0.5".
 /// row_names, column_names: what the user calls each row and column (0-based indices); empty: by their own index.

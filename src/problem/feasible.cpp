@@ -132,7 +132,8 @@ void check_no_line_is_forbidden(const PairSet& pairs, const CheckedProblem& chec
 }
 
 // A target with zero masses uses fewer columns than are active: those are left out for it.
-void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const AllMasses& masses, std::size_t target) {
+void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const AllMasses& masses, std::size_t target,
+                    const StopRequest& stop) {
   const double* b = masses.b.data() + target * pairs.columns();
   std::vector<std::size_t> used;
   std::vector<std::size_t> column_names;
@@ -145,7 +146,7 @@ void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const A
   }
   std::optional<Shortfall> shortfall;
   if (used.size() == pairs.columns()) {
-    shortfall = find_shortfall(pairs, masses.a, used_masses);
+    shortfall = find_shortfall(pairs, masses.a, used_masses, 1e-9, stop);
   } else {
     PairSet fewer(pairs.rows(), used.size());
     for (std::size_t j = 0; j < used.size(); ++j) {
@@ -153,7 +154,7 @@ void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const A
         if (pairs.allowed(i, used[j])) fewer.allow(i, j);
       }
     }
-    shortfall = find_shortfall(fewer, masses.a, used_masses);
+    shortfall = find_shortfall(fewer, masses.a, used_masses, 1e-9, stop);
   }
   if (shortfall) {
     const std::string which = checked.targets > 1 ? fmt::format("target {}: ", target) : "";
@@ -166,21 +167,23 @@ void check_feasible(const PairSet& pairs, const CheckedProblem& checked, const A
 }  // namespace
 
 void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
-                          const CheckedProblem& checked) {
+                          const StopRequest& stop, const CheckedProblem& checked) {
   if (!checked.has_forbidden_pairs) return;
   const std::optional<PairSet> pairs = gather_pairs(clients, layouts, checked);
   if (checked.input.parts.a || checked.input.parts.b) {  // nobody may see everybody's masses
     agree(clients, [&] {
+      stop.throw_if_made();
       if (pairs) check_no_line_is_forbidden(*pairs, checked, nullptr);
     });
     return;
   }
   const AllMasses masses = gather_masses(clients, checked);
   agree(clients, [&] {
+    stop.throw_if_made();
     if (!pairs) return;
     for (std::size_t k = 0; k < checked.targets; ++k) {
       if (feasibility == Feasibility::check) {
-        check_feasible(*pairs, checked, masses, k);
+        check_feasible(*pairs, checked, masses, k, stop);
       } else {
         check_no_line_is_forbidden(*pairs, checked, masses.b.data() + k * pairs->columns());
       }

@@ -40,6 +40,12 @@ class ClientLost : public std::runtime_error {
   std::shared_ptr<const Result> so_far_;
 };
 
+/// Options::interrupt was set before the first iteration was finished: there is no result.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted before the first iteration was finished; nothing written") {}
+};
+
 /// Another client has given up, for the reason in the text.
 class ClientFailed : public std::runtime_error {
  public:

@@ -97,8 +97,9 @@ struct Options {
   std::vector<double> row_weights;  ///< shares of the rows (and columns) the clients own; empty: even
   bool keep_local = false;          ///< f is not gathered: every MPI rank's result has its own rows alone
 
-  /// Set to true (by a signal handler, another thread) to stop after the current iteration. Not looked at while the
-  /// input is checked, the kernel built or the result evaluated.
+  /// Set to true (by a signal handler, another thread), and left so, to stop: the iteration under way is given up, and
+  /// the result is that of the last one that was finished. Costs that would take more than about a second to evaluate
+  /// are left out (NaN). Before the first iteration is finished, solve() throws Interrupted.
   const std::atomic<bool>* interrupt = nullptr;
   /// Called from the solving thread after each check. Must not throw.
   std::function<void(const Progress&)> on_check;

@@ -103,6 +103,10 @@ int guarded_run(int argc, char** argv) {
     if (!speaks_for_all(error.lost())) let_another_speak(10s);  // it may have results to write
     if (speaks_for_all(error.lost())) fmt::print(stderr, "{}\n", refusal_line(error.what()));
     return kClientLost;
+  } catch (const Interrupted& stop) {
+    if (!speaks_for_all()) let_another_speak(2s);
+    if (speaks_for_all()) fmt::print(stderr, "{}\n", refusal_line(stop.what()));
+    return kInterrupted;
   } catch (const ClientFailed&) {
     let_another_speak(2s);  // the one that failed says why
     return kInternalError;

@@ -1,32 +1,56 @@
 #include "cli/stop_on_signal.hpp"
 
+#include <time.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "comm/transports.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
+constexpr std::int64_t kSameRequest = 100'000'000;  // nanoseconds
+
 std::atomic<bool> stop_requested = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+std::atomic<bool> a_second_one_ends = true;
+std::atomic<std::int64_t> first_came = 0;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
+              "a signal handler may only touch lock-free atomics");
 
-extern "C" void request_stop(int) { stop_requested = true; }
-
-// A signal that was ignored from the start (nohup, a background job) stays ignored.
-void install(int signal, const struct sigaction& action, struct sigaction& old) {
-  sigaction(signal, &action, &old);
-  if (old.sa_handler == SIG_IGN) sigaction(signal, &old, nullptr);
+extern "C" void request_stop(int signal) {
+  const int error = errno;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::int64_t now = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  std::int64_t never = 0;
+  const bool is_first = first_came.compare_exchange_strong(never, now);
+  stop_requested = true;
+  if (!is_first && signal != SIGUSR1 && a_second_one_ends && now - first_came > kSameRequest) {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+    raise(signal);  // comes when this has returned
+  }
+  errno = error;
 }
 
 }  // namespace
 
 StopOnSignal::StopOnSignal() {
+  a_second_one_ends = !started_by_mpi();
   struct sigaction action {};
   action.sa_handler = request_stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  install(SIGINT, action, old_interrupt_);
-  install(SIGTERM, action, old_terminate_);
+  action.sa_flags = SA_RESTART;
+  for (std::size_t k = 0; k < kSignals.size(); ++k) {
+    sigaction(kSignals[k], &action, &old_[k]);
+    // A signal that was ignored from the start (nohup, a background job) stays ignored.
+    if (old_[k].sa_handler == SIG_IGN) sigaction(kSignals[k], &old_[k], nullptr);
+  }
 }
 
 StopOnSignal::~StopOnSignal() {
-  sigaction(SIGINT, &old_interrupt_, nullptr);
-  sigaction(SIGTERM, &old_terminate_, nullptr);
+  for (std::size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &old_[k], nullptr);
 }
 
 const std::atomic<bool>& StopOnSignal::requested() { return stop_requested; }

@@ -1,12 +1,15 @@
 // Stopping on request.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <csignal>
 
 namespace fedsinkhorn {
 
-/// SIGINT and SIGTERM ask for a stop after the current iteration; a second one ends the process as usual.
+/// SIGINT, SIGTERM and SIGUSR1 ask for a stop with results. A second SIGINT or SIGTERM ends the process as usual,
+/// except within a tenth of a second (one Ctrl-C may arrive by two ways) and under mpirun, which sends several of its
+/// own and kills who does not end.
 class StopOnSignal {
  public:
   StopOnSignal();
@@ -18,8 +21,8 @@ class StopOnSignal {
   [[nodiscard]] static const std::atomic<bool>& requested();
 
  private:
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGUSR1};
+  std::array<struct sigaction, kSignals.size()> old_{};
 };
 
 }  // namespace fedsinkhorn

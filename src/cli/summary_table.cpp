@@ -130,6 +130,9 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("note", fmt::format("rounded to float64, f and g alone define a plan that is off by up to {:.1e}",
                              result.rounding_error));
   }
+  if (std::isnan(result.cost.linear)) {
+    line("note", "interrupted: to evaluate the costs would have taken another pass over all pairs");
+  }
   if (result.threads > processors_allowed()) {
     line("note", fmt::format("{} threads, but this process may use {} of {} cores; under mpirun see --bind-to",
                              result.threads, processors_allowed(), processors_online()));

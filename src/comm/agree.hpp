@@ -12,13 +12,13 @@ namespace fedsinkhorn {
 
 /// What happened at one client, or at none.
 struct Mishap {
-  enum class Kind : char { none, input, memory, other };
+  enum class Kind : char { none, input, memory, other, interrupted };
   Kind kind = Kind::none;
   std::string text;
 };
 
 /// Tells all clients what happened here. Throws that of the lowest rank to which anything happened: InputError for
-/// input and memory, std::runtime_error otherwise.
+/// input and memory, Interrupted, std::runtime_error otherwise.
 void share_mishap(const Collectives& clients, const Mishap& mine);
 
 /// What happens when it is run, which must not communicate.
@@ -32,6 +32,8 @@ template <class Body>
     throw;
   } catch (const InputError& error) {
     return {Mishap::Kind::input, error.what()};
+  } catch (const Interrupted& stop) {
+    return {Mishap::Kind::interrupted, stop.what()};
   } catch (const std::bad_alloc&) {
     return {Mishap::Kind::memory, "memory: an allocation was refused; use --kernel online or a smaller problem"};
   } catch (const std::exception& error) {

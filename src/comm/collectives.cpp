@@ -268,6 +268,7 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   if (first == all.end()) return;
   const auto kind = static_cast<Mishap::Kind>(first->front());
   const std::string line = first->substr(1);
+  if (kind == Mishap::Kind::interrupted) throw Interrupted();
   if (kind == Mishap::Kind::other) throw std::runtime_error(line);
   throw InputError(line);
 }

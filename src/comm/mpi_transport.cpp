@@ -18,6 +18,7 @@
 #include "comm/collectives.hpp"
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
+#include "core/spare_threads.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -286,6 +287,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
   require(MPI_Initialized(&is_initialized), "MPI_Initialized");
   if (is_initialized != 0) throw std::logic_error("MPI can be started once in a process");
   auto communicator = [timeout] {
+    (void)SpareThreads(1);  // for the watchdog
     const Watchdog watchdog(within_clock(timeout) + kStarting,
                             fmt::format("the clients did not all start within {:.3g} s", Seconds(timeout).count()));
     return join_world(timeout);

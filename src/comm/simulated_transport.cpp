@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "comm/transports.hpp"
 #include "comm/virtual_time.hpp"
 #include "comm/watch.hpp"
+#include "core/spare_threads.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
@@ -377,6 +379,9 @@ void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenari
       for (std::size_t rank = 1; rank < clients; ++rank) {
         threads.emplace_back([&, rank] { run_one(network, rank, first, body); });
       }
+    } catch (const std::system_error&) {
+      network.time().call_off();
+      refuse_threads("--clients", clients);
     } catch (...) {
       network.time().call_off();
       throw;

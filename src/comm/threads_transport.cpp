@@ -8,12 +8,14 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "comm/first_cause.hpp"
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
+#include "core/spare_threads.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -228,8 +230,12 @@ void run_on_threads(std::size_t clients, Seconds timeout, const std::function<vo
     threads.reserve(clients - 1);
     // Starting the others is part of what client 0 does: if it fails, those already there are told.
     run_one(office, 0, timeout, first, [&](Communicator& communicator) {
-      for (std::size_t rank = 1; rank < clients; ++rank) {
-        threads.emplace_back([&, rank] { run_one(office, rank, timeout, first, body); });
+      try {
+        for (std::size_t rank = 1; rank < clients; ++rank) {
+          threads.emplace_back([&, rank] { run_one(office, rank, timeout, first, body); });
+        }
+      } catch (const std::system_error&) {
+        refuse_threads("--clients", clients);
       }
       body(communicator);
     });

@@ -294,11 +294,13 @@ Indices left_over_rows(const PairSet& allowed, const Flows& flows, const std::ve
 }
 
 /// Greedy flow, then Dinic's phases. Nearly always few of them are needed; if not, a dearer start may be better.
-std::optional<Shortfall> flow_shortfall(const PairSet& allowed, const Demand& demand, const Witness& witness) {
+std::optional<Shortfall> flow_shortfall(const PairSet& allowed, const Demand& demand, const Witness& witness,
+                                        const StopRequest& stop) {
   constexpr int kPatience = 50;  // phases; about as costly as the dearer start where half of the pairs are allowed
   MaximumFlow flow(allowed, demand);
   flow.fill_in_order();
   for (int phase = 0; flow.unplaced() > demand.slack; ++phase) {
+    stop.throw_if_made();
     if (phase == kPatience) {
       MaximumFlow other(allowed, demand);
       other.fill_forced_first(demand.slack / static_cast<Units>(2 * allowed.columns()));
@@ -341,15 +343,16 @@ std::string listed(const std::string& noun, const Indices& indices, std::span<co
 }  // namespace
 
 std::optional<Shortfall> find_shortfall(const PairSet& allowed, std::span<const double> a, std::span<const double> b,
-                                        double tolerance) {
+                                        double tolerance, const StopRequest& stop) {
   const Demand demand = demand_of(a, b, tolerance);
   const Witness witness(allowed, a, b);
-  for (const auto& attempt : {single_shortfall, component_shortfall, flow_shortfall}) {
+  for (const auto& attempt : {single_shortfall, component_shortfall}) {
+    stop.throw_if_made();
     if (auto shortfall = attempt(allowed, demand, witness)) {
       return shortfall;
     }
   }
-  return std::nullopt;
+  return flow_shortfall(allowed, demand, witness, stop);
 }
 
 std::optional<std::vector<double>> balancing_factors(const PairSet& allowed, std::span<const double> a,

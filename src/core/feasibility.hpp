@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/pair_set.hpp"
+#include "core/stop_request.hpp"
 
 namespace fedsinkhorn {
 
@@ -34,10 +35,12 @@ struct Shortfall {
 /// without allowed pair; a single row, then a single column, heavier than all its partners; the smallest connected
 /// component whose rows and columns differ in mass; a small set of rows or of columns that a maximum flow leaves over.
 ///
+/// Throws Interrupted if a stop is asked for during a search that takes long.
 /// Always ends: the arithmetic is exact after an initial rounding to integers. Memory besides `allowed`: O(rows +
 /// columns) and the positive flows; once more that of `allowed` when the flow finds a shortfall or is hard to find.
 [[nodiscard]] std::optional<Shortfall> find_shortfall(const PairSet& allowed, std::span<const double> a,
-                                                      std::span<const double> b, double tolerance = 1e-9);
+                                                      std::span<const double> b, double tolerance = 1e-9,
+                                                      const StopRequest& stop = StopRequest());
 
 /// What each column must be multiplied by for rows and columns to carry the same mass in every connected component of
 /// the allowed pairs. Masses that were rounded one by one agree in total once they are scaled, but not in every

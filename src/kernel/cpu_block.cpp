@@ -7,7 +7,7 @@ class CpuBlock final : public Block {
  public:
   CpuBlock(const CostBlock& block, const BlockSettings& settings)
       : cost_(make_cost_source(block, settings.simd)),
-        logs_{*cost_, settings.simd.log, settings.kernel.epsilon, settings.kernel.threads},
+        logs_{*cost_, settings.simd.log, settings.kernel.epsilon, settings.kernel.threads, settings.kernel.stop},
         products_(settings.simd.float64),
         kernel_(make_kernel(settings.kernel, *cost_, settings.simd)) {}
 

@@ -10,6 +10,7 @@
 #include "core/buffer.hpp"
 #include "core/parallel.hpp"
 #include "kernel/cost_source.hpp"
+#include "kernel/kernel.hpp"
 
 namespace fedsinkhorn {
 
@@ -88,8 +89,11 @@ template <class S>
 class StoredRows {
  public:
   using Stored = S;
-  StoredRows(const CostSource& cost, const cpu::Simd& simd, double epsilon, int threads)
-      : blocks_(cost, simd, epsilon), threads_(threads), kernel_(blocks_.rows() * blocks_.stride()) {}
+  StoredRows(const CostSource& cost, const cpu::Simd& simd, const KernelSpec& spec)
+      : blocks_(cost, simd, spec.epsilon),
+        threads_(spec.threads),
+        stop_(spec.stop),
+        kernel_(blocks_.rows() * blocks_.stride()) {}
 
   [[nodiscard]] std::size_t rows() const { return blocks_.rows(); }
   [[nodiscard]] std::size_t columns() const { return blocks_.columns(); }
@@ -100,6 +104,7 @@ class StoredRows {
     blocks_.absorb(phi, psi);
     constexpr std::size_t rows_each = 4 * cpu::kRowBlock;
     parallel_chunks(threads_, (rows() + rows_each - 1) / rows_each, [&](std::size_t chunk, std::size_t) {
+      if (stop_ != nullptr && stop_->is_made()) return;
       Buffer<double> costs(cpu::kRowBlock * kStrip);
       const std::size_t first = chunk * rows_each;
       const std::size_t last = std::min(rows(), first + rows_each);
@@ -126,6 +131,7 @@ class StoredRows {
  private:
   GibbsBlocks<S> blocks_;
   int threads_;
+  const StopRequest* stop_;
   Buffer<S> kernel_;
 };
 
@@ -134,8 +140,8 @@ template <class S>
 class ComputedRows {
  public:
   using Stored = S;
-  ComputedRows(const CostSource& cost, const cpu::Simd& simd, double epsilon, int /*threads*/)
-      : blocks_(cost, simd, epsilon) {}
+  ComputedRows(const CostSource& cost, const cpu::Simd& simd, const KernelSpec& spec)
+      : blocks_(cost, simd, spec.epsilon) {}
 
   [[nodiscard]] std::size_t rows() const { return blocks_.rows(); }
   [[nodiscard]] std::size_t columns() const { return blocks_.columns(); }

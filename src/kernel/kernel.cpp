@@ -8,9 +8,9 @@ namespace {
 template <class S, class V>
 std::unique_ptr<Kernel> make(const KernelSpec& spec, const CostSource& cost, const cpu::Simd& simd) {
   if (spec.kind == KernelKind::online) {
-    return std::make_unique<RowKernel<ComputedRows<S>, V>>(cost, simd, spec.epsilon, spec.threads);
+    return std::make_unique<RowKernel<ComputedRows<S>, V>>(cost, simd, spec);
   }
-  return std::make_unique<RowKernel<StoredRows<S>, V>>(cost, simd, spec.epsilon, spec.threads);
+  return std::make_unique<RowKernel<StoredRows<S>, V>>(cost, simd, spec);
 }
 
 }  // namespace

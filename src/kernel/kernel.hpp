@@ -8,6 +8,7 @@
 
 #include "backend/cpu/simd.hpp"
 #include "core/range.hpp"
+#include "core/stop_request.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "kernel/cost_source.hpp"
 
@@ -50,6 +51,8 @@ struct KernelSpec {
   Precision precision = Precision::float64;
   double epsilon = 1;
   int threads = 1;
+  /// Looked at between blocks of rows: when it is made, what a verb gives is NaN, and K is no longer to be used.
+  const StopRequest* stop = nullptr;
 };
 
 /// The cost source and the table must outlive the kernel.

@@ -13,6 +13,7 @@ namespace fedsinkhorn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::size_t padded_panels(std::size_t columns) { return (columns + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel; }
 
@@ -54,6 +55,7 @@ void row_log_sums(const LogContext& context, std::span<const double> psi, std::s
   const std::size_t stride = potentials.size();
   const std::size_t chunks = (n + WorkCut::kRowsEach - 1) / WorkCut::kRowsEach;
   parallel_chunks(useful_threads(context), chunks, [&](std::size_t chunk, std::size_t) {
+    if (context.is_to_stop()) return;
     Buffer<double> costs(cpu::kRowBlock * stride);
     const std::size_t first = chunk * WorkCut::kRowsEach;
     const std::size_t last = std::min(n, first + WorkCut::kRowsEach);
@@ -67,6 +69,7 @@ void row_log_sums(const LogContext& context, std::span<const double> psi, std::s
     }
     context.cost.rows_done(first, last - first);
   });
+  if (context.is_to_stop()) std::ranges::fill(sums, kUnknown);
 }
 
 void column_log_sums(const LogContext& context, std::span<const double> phi, std::span<const double> log_weights,
@@ -85,7 +88,7 @@ void column_log_sums(const LogContext& context, std::span<const double> phi, std
     std::fill_n(maximum.data(), width, -kInfinity);
     std::fill_n(sum.data(), width, 0.0);
     std::fill_n(costs.data(), costs.size(), 0.0);
-    for (std::size_t i = 0; i < n; i += cpu::kRowBlock) {
+    for (std::size_t i = 0; i < n && !context.is_to_stop(); i += cpu::kRowBlock) {
       const std::size_t count = std::min(cpu::kRowBlock, n - i);
       context.cost.fill(i, count, range.first, range.size(), costs.data(), width);
       for (std::size_t k = 0; k < count; ++k) {
@@ -98,6 +101,7 @@ void column_log_sums(const LogContext& context, std::span<const double> phi, std
     }
   });
   context.cost.rows_done(0, n);
+  if (context.is_to_stop()) std::ranges::fill(sums, kUnknown);
 }
 
 double divergence_term(double kernel, double kernel_log) {
@@ -140,7 +144,7 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
     column_parts[chunk].assign(targets * stride, 0.0);
     total_parts[chunk].resize(targets);
     const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
-    for (std::size_t i = range.first; i < range.last; i += cpu::kRowBlock) {
+    for (std::size_t i = range.first; i < range.last && !context.is_to_stop(); i += cpu::kRowBlock) {
       const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
       fill_rows(context.cost, i, count, costs, stride);
       context.ops.gibbs_and_log_rows(costs.data(), stride, count, stride, phi.data() + i, potentials.data(),
@@ -178,6 +182,13 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
       for (std::size_t j = 0; j < m; ++j) result[k].columns[j] += column_parts[chunk][k * stride + j];
     }
     for (std::size_t j = 0; j < m; ++j) result[k].columns[j] *= v[k * m + j];
+  }
+  if (context.is_to_stop()) {
+    for (PlanSums& sums : result) {
+      std::ranges::fill(sums.rows, kUnknown);
+      std::ranges::fill(sums.columns, kUnknown);
+      sums.logarithm = kUnknown;
+    }
   }
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/simd.hpp"
 #include "core/exact_sum.hpp"
+#include "core/stop_request.hpp"
 #include "kernel/cost_source.hpp"
 
 namespace fedsinkhorn {
@@ -16,6 +17,9 @@ struct LogContext {
   const cpu::LogOps& ops;
   double epsilon;
   int threads;
+  const StopRequest* stop = nullptr;  ///< when it is made, the sums are NaN
+
+  [[nodiscard]] bool is_to_stop() const { return stop != nullptr && stop->is_made(); }
 };
 
 /// s_i = log sum_j exp((psi_j - C_ij) / epsilon). -inf where every pair is forbidden or psi is -inf.

@@ -1,6 +1,7 @@
 // The verbs of a kernel, written once for stored and for computed rows.
 #pragma once
 
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -64,12 +65,13 @@ class RowKernel final : public Kernel {
   static constexpr std::size_t kWorkPerEntry = std::is_same_v<Rows, StoredRows<S>> ? 1 : WorkCut::kExponential;
 
  public:
-  RowKernel(const CostSource& cost, const cpu::Simd& simd, double epsilon, int threads)
+  RowKernel(const CostSource& cost, const cpu::Simd& simd, const KernelSpec& spec)
       : ops_(product_ops<S, V>(simd)),
         cache_bytes_(simd.fused_cache_bytes),
-        threads_(threads),
-        rows_(cost, simd, epsilon, threads) {
-    for (int t = 0; t < threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
+        threads_(spec.threads),
+        stop_(spec.stop),
+        rows_(cost, simd, spec) {
+    for (int t = 0; t < spec.threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
   }
 
   void set_epsilon(double epsilon) override { rows_.set_epsilon(epsilon); }
@@ -80,6 +82,7 @@ class RowKernel final : public Kernel {
     const std::size_t n = rows_.rows();
     const std::size_t chunks = (n + WorkCut::kRowsEach - 1) / WorkCut::kRowsEach;
     parallel_chunks(useful_threads(targets), chunks, [&](std::size_t chunk, std::size_t thread) {
+      if (is_to_stop()) return;
       const std::size_t last = std::min(n, (chunk + 1) * WorkCut::kRowsEach);
       for (std::size_t i = chunk * WorkCut::kRowsEach; i < last; i += cpu::kRowBlock) {
         const std::size_t count = std::min(cpu::kRowBlock, last - i);
@@ -89,6 +92,7 @@ class RowKernel final : public Kernel {
         }
       }
     });
+    if (is_to_stop()) give_nothing(targets * n, q);
   }
 
   void apply_transposed(std::size_t targets, const double* u, double* r) override {
@@ -109,7 +113,7 @@ class RowKernel final : public Kernel {
     parallel_chunks(useful_threads(targets), strips, [&](std::size_t strip, std::size_t thread) {
       const Range range = chunk_range(stride(), strips, strip, grain);
       if (range.size() == 0) return;
-      for (std::size_t i = rows.first; i < rows.last; i += cpu::kRowBlock) {
+      for (std::size_t i = rows.first; i < rows.last && !is_to_stop(); i += cpu::kRowBlock) {
         const std::size_t count = std::min(cpu::kRowBlock, rows.last - i);
         const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
@@ -120,7 +124,10 @@ class RowKernel final : public Kernel {
     });
   }
 
-  void end_transposed(std::size_t targets, double* r) override { store(targets, r); }
+  void end_transposed(std::size_t targets, double* r) override {
+    store(targets, r);
+    if (is_to_stop()) give_nothing(targets * rows_.columns(), r);
+  }
 
   void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
     if (targets <= WorkCut::kFewTargets) {
@@ -128,9 +135,17 @@ class RowKernel final : public Kernel {
     } else {
       fused_by_products(targets, a, v, q, u, r);
     }
+    if (!is_to_stop()) return;
+    give_nothing(targets * rows_.rows(), q);
+    give_nothing(targets * rows_.rows(), u);
+    give_nothing(targets * rows_.columns(), r);
   }
 
  private:
+  [[nodiscard]] bool is_to_stop() const { return stop_ != nullptr && stop_->is_made(); }
+  static void give_nothing(std::size_t count, double* out) {
+    std::fill_n(out, count, std::numeric_limits<double>::quiet_NaN());
+  }
   [[nodiscard]] std::size_t stride() const { return rows_.stride(); }
   [[nodiscard]] int useful_threads(std::size_t targets) const {
     return WorkCut::is_tiny(rows_.rows(), rows_.columns(), targets * kWorkPerEntry) ? 1 : threads_;
@@ -169,7 +184,7 @@ class RowKernel final : public Kernel {
       double* sums = sums_.data() + chunk * targets * stride();
       std::fill_n(sums, targets * stride(), 0.0);
       const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
-      for (std::size_t i = range.first; i < range.last; i += rows_at_once) {
+      for (std::size_t i = range.first; i < range.last && !is_to_stop(); i += rows_at_once) {
         const std::size_t count = std::min(rows_at_once, range.last - i);
         const auto block = rows_.rows_at(i, count, scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
@@ -209,7 +224,7 @@ class RowKernel final : public Kernel {
     if (block_scalings_.size() < targets * block_rows) block_scalings_ = Buffer<V>(targets * block_rows);
     const int threads = useful_threads(targets);
     const auto parts = static_cast<std::size_t>(threads);
-    for (std::size_t first = 0; first < n; first += block_rows) {
+    for (std::size_t first = 0; first < n && !is_to_stop(); first += block_rows) {
       const std::size_t count = std::min(block_rows, n - first);
       const V* block = nullptr;
       if constexpr (kRowsUsableInPlace) {
@@ -276,6 +291,7 @@ class RowKernel final : public Kernel {
   cpu::ProductOps<S, V> ops_;
   std::size_t cache_bytes_;
   int threads_;
+  const StopRequest* stop_;
   Rows rows_;
   std::vector<typename Rows::Scratch> scratch_;
   Buffer<V> v_;               // targets x stride

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "comm/alone.hpp"
+#include "core/stop_request.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "problem/costs.hpp"
 #include "problem/initial_g.hpp"
@@ -76,8 +77,9 @@ CheckedProblem check_problem(const Problem& problem, const Options& options, con
   agree_on_shapes(options, layouts, clients, checked);
   agree_on_masses(clients, options.normalize, checked);
   agree_on_initial_g(clients, checked);
-  agree_on_costs(clients, threads, checked);
-  agree_on_feasibility(clients, options.feasibility, layouts, checked);
+  const StopRequest stop(options.interrupt);
+  agree_on_costs(clients, threads, stop, checked);
+  agree_on_feasibility(clients, options.feasibility, layouts, stop, checked);
   return checked;
 }
 

@@ -92,7 +92,7 @@ Held held_by(const CheckedProblem& checked) {
 
 template <class T>
 Scan scan_costs(const MatrixView<T>& cost, const CheckedProblem& checked, const Held& held, bool with_fingerprint,
-                int threads) {
+                int threads, const StopRequest& stop) {
   const auto& done = std::get<CostMatrix>(checked.input.cost).rows_done;
   std::atomic<std::size_t> first_bad = kNone;
   std::atomic<bool> forbidden = false;
@@ -103,6 +103,7 @@ Scan scan_costs(const MatrixView<T>& cost, const CheckedProblem& checked, const 
   const std::size_t rows_each = std::max<std::size_t>(1, (std::size_t{1} << 18) / width);
   const std::size_t chunks = (held.rows.size() + rows_each - 1) / rows_each;
   parallel_chunks(threads, chunks, [&](std::size_t chunk, std::size_t) {
+    stop.throw_if_made();
     const std::size_t first = held.rows.first + chunk * rows_each;
     const std::size_t last = std::min(held.rows.last, first + rows_each);
     bool infinite = false;
@@ -154,8 +155,9 @@ void check_ratio(const Problem& problem, double largest_cost) {
 }
 
 template <class T>
-Scan checked_scan(const MatrixView<T>& cost, const CheckedProblem& checked, bool with_fingerprint, int threads) {
-  const Scan scan = scan_costs(cost, checked, held_by(checked), with_fingerprint, threads);
+Scan checked_scan(const MatrixView<T>& cost, const CheckedProblem& checked, bool with_fingerprint, int threads,
+                  const StopRequest& stop) {
+  const Scan scan = scan_costs(cost, checked, held_by(checked), with_fingerprint, threads, stop);
   if (scan.first_bad != kNone) {
     const std::size_t i = scan.first_bad / cost.columns;
     const std::size_t j = scan.first_bad % cost.columns;
@@ -277,7 +279,7 @@ void check_own_points(const Problem& problem) {
   check(points.y, problem.names.y);
 }
 
-void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& checked) {
+void agree_on_costs(const Collectives& clients, int threads, const StopRequest& stop, CheckedProblem& checked) {
   const Problem& problem = checked.input;
   if (checked.costs_from_points) {
     std::array<Reach, 2> reach;
@@ -302,7 +304,7 @@ void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& che
       checked.layout.whole_columns && checked.clients > 1 && checked.rows.given_slices == checked.columns.given_slices;
   Scan scan;
   agree(clients, [&] {
-    scan = std::visit([&](const auto& cost) { return checked_scan(cost, checked, may_be_symmetric, threads); },
+    scan = std::visit([&](const auto& cost) { return checked_scan(cost, checked, may_be_symmetric, threads, stop); },
                       std::get<CostMatrix>(problem.cost).matrix);
   });
   const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};

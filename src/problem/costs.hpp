@@ -1,6 +1,7 @@
 // A look at every cost or coordinate, each by a client that holds it.
 #pragma once
 
+#include "core/stop_request.hpp"
 #include "problem/checked_problem.hpp"
 
 namespace fedsinkhorn {
@@ -12,8 +13,8 @@ namespace fedsinkhorn {
 inline constexpr double kMostCostsPerEpsilon = 1e17;
 
 /// Needs the active rows and columns. Fills in has_forbidden_pairs, largest_cost and, where the layout has use for it,
-/// symmetric_cost. Throws on all clients alike.
-void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& checked);
+/// symmetric_cost. Throws on all clients alike, Interrupted too.
+void agree_on_costs(const Collectives& clients, int threads, const StopRequest& stop, CheckedProblem& checked);
 
 /// Throws InputError if a coordinate of the points given is no usable number: for parts, before others get to see them.
 void check_own_points(const Problem& problem);
@@ -21,8 +22,9 @@ void check_own_points(const Problem& problem);
 /// With forbidden pairs: proves that the allowed ones can carry the masses (Feasibility::check), or at least that no
 /// line with mass is without any (skip, or masses that clients keep to themselves). Client 0 is told which pairs are
 /// allowed. Unless clients keep their masses to themselves, b is scaled to a in every connected component of the
-/// allowed pairs where the two differ by no more than mass_tolerance.
+/// allowed pairs where the two differ by no more than mass_tolerance. Throws on all clients alike, Interrupted
+/// too.
 void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
-                          CheckedProblem& checked);
+                          const StopRequest& stop, CheckedProblem& checked);
 
 }  // namespace fedsinkhorn

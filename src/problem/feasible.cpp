@@ -167,8 +167,8 @@ UsedColumns used_columns(const PairSet& pairs, const CheckedProblem& checked, co
 constexpr double kUnplaced = 1e-9;
 
 void check_feasible(const PairSet& pairs, const UsedColumns& used, const CheckedProblem& checked,
-                    std::span<const double> a, std::size_t target, double tolerance) {
-  if (std::optional<Shortfall> shortfall = find_shortfall(pairs, a, used.masses, tolerance)) {
+                    std::span<const double> a, std::size_t target, double tolerance, const StopRequest& stop) {
+  if (std::optional<Shortfall> shortfall = find_shortfall(pairs, a, used.masses, tolerance, stop)) {
     shortfall->row_mass = checked.as_given(shortfall->row_mass);
     shortfall->column_mass = checked.as_given(shortfall->column_mass);
     const std::string which = checked.targets > 1 ? fmt::format("target {}: ", target) : "";
@@ -180,7 +180,7 @@ void check_feasible(const PairSet& pairs, const UsedColumns& used, const Checked
 
 /// Looks at one target. Returns what its columns, all active ones, are to be multiplied by.
 std::vector<double> fit_target(const PairSet& pairs, const CheckedProblem& checked, const AllMasses& masses,
-                               std::size_t target, Feasibility feasibility) {
+                               std::size_t target, Feasibility feasibility, const StopRequest& stop) {
   const double* b = masses.b.data() + target * pairs.columns();
   if (feasibility == Feasibility::skip) check_no_line_is_forbidden(pairs, checked, b);
   UsedColumns used = used_columns(pairs, checked, b);
@@ -195,7 +195,7 @@ std::vector<double> fit_target(const PairSet& pairs, const CheckedProblem& check
     // What is put down to rounding of the masses is not held against the flow. Where a component is off by more than
     // that, its masses do not fit, however little they are beside the total.
     check_feasible(its_pairs, used, checked, masses.a, target,
-                   factors ? std::max(kUnplaced, checked.mass_tolerance) : kUnplaced);
+                   factors ? std::max(kUnplaced, checked.mass_tolerance) : kUnplaced, stop);
   }
   return result;
 }
@@ -219,11 +219,12 @@ void scale_columns(const Collectives& clients, std::vector<double> factors, Chec
 }  // namespace
 
 void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
-                          CheckedProblem& checked) {
+                          const StopRequest& stop, CheckedProblem& checked) {
   if (!checked.has_forbidden_pairs) return;
   const std::optional<PairSet> pairs = gather_pairs(clients, layouts, checked);
   if (checked.input.parts.a || checked.input.parts.b) {  // nobody may see everybody's masses
     agree(clients, [&] {
+      stop.throw_if_made();
       if (pairs) check_no_line_is_forbidden(*pairs, checked, nullptr);
     });
     return;
@@ -231,8 +232,9 @@ void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, c
   const AllMasses masses = gather_masses(clients, checked);
   std::vector<double> factors;
   agree(clients, [&] {
+    stop.throw_if_made();
     for (std::size_t k = 0; pairs && k < checked.targets; ++k) {
-      const std::vector<double> of_target = fit_target(*pairs, checked, masses, k, feasibility);
+      const std::vector<double> of_target = fit_target(*pairs, checked, masses, k, feasibility, stop);
       factors.insert(factors.end(), of_target.begin(), of_target.end());
     }
   });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
 #include "solve/agreement.hpp"
 #include "solve/gauge.hpp"
 #include "solve/rebuilding.hpp"
@@ -17,6 +18,9 @@ namespace {
 /// No step of log v is longer than this, whatever the precision.
 constexpr double kLongestReach = 64;
 
+/// Seconds that a user who asked for a stop can be made to wait for costs.
+constexpr double kPatience = 1;
+
 /// scalings become before^(1-omega) scalings^omega.
 void relax(double omega, std::span<const double> before, std::span<double> scalings) {
   for (std::size_t i = 0; i < scalings.size(); ++i) {
@@ -27,11 +31,13 @@ void relax(double omega, std::span<const double> before, std::span<double> scali
 }  // namespace
 
 AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic,
-                                   Monitor& monitor, const Pacing& pacing, double safe_scaling, int threads)
+                                   Monitor& monitor, const Pacing& pacing, double safe_scaling, int threads,
+                                   StopRequest& stop)
     : problem_(problem),
       topology_(topology),
       traffic_(traffic),
       monitor_(monitor),
+      stop_request_(stop),
       safe_scaling_(safe_scaling),
       threads_(threads),
       n_(problem.n()),
@@ -118,10 +124,10 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
 
 void AbsorbedSinkhorn::iterate() {
   while (active() > 0) {
-    if (runaway_) return finish_all(Status::diverged);
     // Clients who are several stop when all have heard of it; one who is alone, at once.
     const bool alone = topology_.clients().size() == 1;
-    if (stop_ || (alone && monitor_.interrupted())) return finish_all(Status::interrupted);
+    if (stop_ || (alone && monitor_.interrupted())) return finish_interrupted();
+    if (runaway_) return finish_all(Status::diverged);
     if (iteration_ >= monitor_.options().max_iterations) return finish_all(Status::iteration_limit);
     round();
   }
@@ -135,7 +141,9 @@ void AbsorbedSinkhorn::round() {
   ++iteration_;
   ++made_here_;
   if (!is_accelerated()) x_ = v_;
+  const Timer halves;
   half_steps();
+  round_seconds_ = std::max(round_seconds_, halves.seconds());
 
   const bool check = ran_ahead || monitor_.is_check(checked_, iteration_);
   checked_ = iteration_;
@@ -157,6 +165,11 @@ void AbsorbedSinkhorn::round() {
                                 notes[k]);
   });
   share(v_next_, notes);
+  if (stop_) {  // some client may have left out a part of it
+    --iteration_;
+    --made_here_;
+    return;
+  }
 
   if (active() == 1 && notes[0].has(Note::kUnusable) && !is_proposal(0)) {
     const Potential f = join(phi_, part(u_, 0, n_), epsilon_);
@@ -249,6 +262,7 @@ bool AbsorbedSinkhorn::run_ahead() {
     }
     return monitor_.interrupted() || claims_.wants_round(iteration, error, monitor_.tolerance());
   };
+  stretch.interrupted = [&] { return monitor_.interrupted(); };
   stretch.lone = lone_rounds();
   std::int64_t seen_alone = 0;
   stretch.lone.observe = [&](const SeenRound& seen) {
@@ -398,7 +412,60 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
   }
 }
 
+// Seconds to evaluate the plans as they stand: about a round in logs, and one more to get to the last level. With many
+// targets the products of each with the plan take most of the time; they are not formed as in a round.
+double AbsorbedSinkhorn::seconds_to_evaluate() const {
+  constexpr double kManyTargets = 3;
+  constexpr double kSlowerThanARound = 12;
+  const bool are_many = static_cast<double>(problem_.targets) > kManyTargets;
+  return (epsilon_ == problem_.epsilon ? 1 : 2) * log_seconds_ + (are_many ? kSlowerThanARound : 1) * round_seconds_;
+}
+
+// The results of the last iteration that was finished, and what can be told about them in about a second. Kernels are
+// of no use any more: they may have been left half-built.
+void AbsorbedSinkhorn::finish_interrupted() {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const Rebuilding counted(traffic_);
+  std::vector<double> of_all = {static_cast<double>(iteration_), seconds_to_evaluate()};
+  greatest_of_all(topology_.clients(), of_all);
+  iteration_ = static_cast<std::int64_t>(of_all[0]);
+  const bool is_cut_short = of_all[1] > kPatience;
+  if (!is_cut_short) stop_request_.ignore();
+  const bool is_on_the_way = epsilon_ != problem_.epsilon;
+  if (is_on_the_way && !is_cut_short) (void)change_epsilon(problem_.epsilon, iteration_);
+  const MarginalErrors errors = is_on_the_way ? MarginalErrors{unknown, unknown} : last_errors_;
+  for (std::size_t k = 0; k < active(); ++k) finished_.push_back(outcome(k, Status::interrupted, errors));
+  while (active() > 0) remove(active() - 1);
+  if (!is_cut_short) return;
+  // Targets that wait to be solved alone stay as they are, if they have begun.
+  for (Outcome& waiting : apart_) {
+    if (waiting.iterations == 0) continue;
+    finished_.push_back(std::move(waiting));
+    finished_.back().status = Status::interrupted;
+    finished_.back().error = {unknown, unknown};
+  }
+  std::erase_if(apart_, [](const Outcome& waiting) { return waiting.iterations != 0; });
+}
+
+// Targets that were set apart meanwhile are.
+void AbsorbedSinkhorn::stand_again(const Standing& standing) {
+  epsilon_ = standing.epsilon;
+  iteration_ = standing.iteration;
+  made_here_ = standing.made_here;
+  phi_ = standing.phi;
+  psi_ = standing.psi;
+  std::size_t slot = 0;
+  for (std::size_t k = 0; k < standing.ids.size() && slot < active(); ++k) {
+    if (standing.ids[k] != ids_[slot]) continue;
+    std::copy_n(standing.u.data() + k * n_, n_, part(u_, slot, n_).begin());
+    std::copy_n(standing.v.data() + k * m_, m_, part(v_, slot, m_).begin());
+    ++slot;
+  }
+  topology_.set_epsilon(epsilon_);
+}
+
 void AbsorbedSinkhorn::finish_all(Status status) {
+  if (seconds_to_evaluate() <= kPatience) stop_request_.ignore();
   if (!annealing_.is_last()) {
     const Rebuilding counted(traffic_);
     annealing_.resume(problem_.epsilon, iteration_);

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "comm/counting.hpp"
+#include "core/stop_request.hpp"
 #include "problem/checked_problem.hpp"
 #include "solve/acceleration.hpp"
 #include "solve/annealing.hpp"
@@ -42,11 +43,13 @@ namespace fedsinkhorn {
 class AbsorbedSinkhorn {
  public:
   /// safe_scaling: the largest ratio u/a or v/b (and its inverse) left unabsorbed. traffic: what the topology's
-  /// messages go through; it is told what they are for.
+  /// messages go through; it is told what they are for. stop: what the topology's blocks look at.
   AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic, Monitor& monitor,
-                   const Pacing& pacing, double safe_scaling, int threads);
+                   const Pacing& pacing, double safe_scaling, int threads, StopRequest& stop);
 
-  /// All targets to the end: converged, limit reached, diverged or interrupted.
+  /// All targets to the end: converged, limit reached, diverged or interrupted. Throws Interrupted if no iteration was
+  /// finished. After an interruption the stop request is ignored if the plans can be evaluated in about a second;
+  /// else their errors are those of the last check, or NaN.
   [[nodiscard]] std::vector<Outcome> run();
 
   /// When run has thrown ClientLost: every target as this client knew it, if it knew anything.
@@ -69,6 +72,15 @@ class AbsorbedSinkhorn {
   void start_from_given();
   void round();
   void half_steps();
+  /// Where the last iteration that counts has left a client.
+  struct Standing {
+    double epsilon = 0;
+    std::int64_t iteration = 0, made_here = 0;
+    std::vector<std::size_t> ids;
+    std::vector<double> phi, psi, u, v;
+  };
+  [[nodiscard]] Standing standing() const { return {epsilon_, iteration_, made_here_, ids_, phi_, psi_, u_, v_}; }
+  void stand_again(const Standing& standing);
   void log_round(std::span<const double> f_old, std::span<const double> g_old, bool check);
   /// What the log sums of both half-steps were.
   struct LogSums {
@@ -102,6 +114,8 @@ class AbsorbedSinkhorn {
   [[nodiscard]] Pace pace() const;
   void finish_converged(const std::vector<double>& errors_b);
   void finish_all(Status status);
+  void finish_interrupted();
+  [[nodiscard]] double seconds_to_evaluate() const;
   void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
   [[nodiscard]] Outcome outcome(std::size_t slot, Status status, MarginalErrors error) const;
   void remove(std::size_t slot);
@@ -127,6 +141,7 @@ class AbsorbedSinkhorn {
   Topology& topology_;
   CountingCommunicator& traffic_;
   Monitor& monitor_;
+  StopRequest& stop_request_;
   const double safe_scaling_;
   const int threads_;
   const std::size_t n_;  // own rows
@@ -155,8 +170,10 @@ class AbsorbedSinkhorn {
   SeenRound seen_ahead_;     // the last one of those being made ahead
   double start_spread_ = 0;  // of a g that was given: greatest less least
 
-  bool stop_ = false;     // asked for at some client
-  bool runaway_ = false;  // see rebuild()
+  bool stop_ = false;         // asked for at some client: what was made since the last iteration is void
+  double log_seconds_ = 0;    // for a round in logs, at most so far
+  double round_seconds_ = 0;  // for the half-steps of a round, at most so far
+  bool runaway_ = false;      // see rebuild()
 
   Claims claims_;
   MarginalErrors last_errors_;  // as recorded last

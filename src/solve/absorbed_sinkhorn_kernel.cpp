@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/error.hpp"
 #include "solve/absorbed_sinkhorn.hpp"
 #include "solve/agreement.hpp"
 #include "solve/rebuilding.hpp"
@@ -31,6 +33,7 @@ void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {
 // phi_i = -epsilon log sum_j exp((psi_j - C_ij) / epsilon), then psi_j = -epsilon log sum_i a_i exp((phi_i - C_ij) /
 // epsilon), so that u = a and v = b.
 AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const double> psi) {
+  const Timer timer;
   LogSums sums{std::vector<double>(n_), std::vector<double>(m_)};
   topology_.row_log_sums(psi, sums.rows);
   std::vector<double> log_a(n_);
@@ -40,6 +43,7 @@ AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const doubl
   }
   topology_.column_log_sums(phi_, log_a, sums.columns);
   for (std::size_t j = 0; j < m_; ++j) psi_[j] = -epsilon_ * sums.columns[j];
+  log_seconds_ = std::max(log_seconds_, timer.seconds());
   return sums;
 }
 
@@ -118,6 +122,7 @@ void AbsorbedSinkhorn::first_round() {
   Deviations columns(m_, masses());
   adopt(rows, columns);
   rebuild(notes);
+  if (stop_) throw Interrupted();
   if (monitor_.is_check(iteration_)) record_and_finish(notes);
 }
 
@@ -157,12 +162,20 @@ void AbsorbedSinkhorn::start_from_given() {
   });
   std::vector<Note> notes(active());
   if (active() > 0) rebuild(notes);
+  if (!stop_ || stop_request_.is_ignored()) return;
+  if (finished_.empty()) throw Interrupted();
+  // Others are finished: this target is not to be without any potentials.
+  stop_request_.ignore();
+  start_from_given();
 }
 
 // One round in logs for a target that is alone, from potentials f_old, g_old.
 void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
   const Rebuilding counted(traffic_);
   const Norm norm = monitor_.options().norm;
+  Standing before = standing();
+  --before.iteration;  // the one that this is to replace
+  --before.made_here;
   LogSums sums = log_half_steps(g_old);
   for (std::size_t i = 0; i < n_; ++i) sums.rows[i] = std::exp(f_old[i] / epsilon_ + sums.rows[i]);
   for (std::size_t j = 0; j < m_; ++j) {
@@ -181,6 +194,7 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
   ++absorptions_;
   std::vector<Note> shared(1);
   rebuild(shared);
+  if (stop_) return stand_again(before);
   if (check) record_and_finish(notes);
 }
 
@@ -238,6 +252,7 @@ void AbsorbedSinkhorn::anneal() {
     annealing_.descend(iteration_);
   }
   const Rebuilding counted(traffic_);
+  const Standing before = standing();
   gain = open_level();
   while (active() > 0 && !annealing_.is_last() && annealing_.is_done(iteration_, gain)) {
     annealing_.descend(iteration_);
@@ -245,6 +260,7 @@ void AbsorbedSinkhorn::anneal() {
   }
   std::vector<Note> notes(active());
   if (active() > 0) rebuild(notes);
+  if (stop_) stand_again(before);
 }
 
 // The round in logs that a level begins with; the gain it met.
@@ -303,7 +319,8 @@ double AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
   std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem_.a.data(), n_),
                                      error_part(norm, sums.columns.data(), mean_b.data(), m_)};
   combine_of_all(topology_.clients(), norm, errors);
-  if (monitor_.is_check(iteration_)) record(iteration_, {error_of(norm, errors[0]), error_of(norm, errors[1])});
+  const MarginalErrors met{error_of(norm, errors[0]), error_of(norm, errors[1])};
+  if (monitor_.is_check(iteration_) && !std::isnan(worse(met.a, met.b))) record(iteration_, met);
   checked_ = iteration_;
   adopt(rows, columns);
   return gain.total();

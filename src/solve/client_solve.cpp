@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "comm/counting.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/processors.hpp"
+#include "core/spare_threads.hpp"
+#include "core/stop_request.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "kernel/kernel.hpp"
@@ -74,6 +77,19 @@ Solved solve_precisely(const CheckedProblem& problem, const Options& options, Co
   return solved;
 }
 
+/// The outcomes' costs and exact errors; NaN if the run was interrupted and they would take too long.
+std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topology, const Options& options,
+                                  const StopRequest& stop, std::vector<Outcome>& outcomes) {
+  const auto is_interrupted = [](const Outcome& outcome) { return outcome.status == Status::interrupted; };
+  if (std::ranges::any_of(outcomes, is_interrupted) && !stop.is_ignored()) return unknown_evaluations(outcomes.size());
+  std::vector<Evaluation> evaluations = evaluate(problem, topology, options.norm, outcomes);
+  // An iteration that is given up measures nothing.
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    if (is_interrupted(outcomes[k])) outcomes[k].error = evaluations[k].error;
+  }
+  return evaluations;
+}
+
 /// If a client is lost on the way, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
@@ -84,16 +100,19 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
   const MethodEntry& method = find_entry(methods(), options.method, "--method");
   if (method.relaxes) effective.passes = Passes::two;
+  StopRequest stop(options.interrupt);
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
-    const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads};
+    stop.throw_if_made();
+    const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks{kernel, simd, computing.backend->make_block, computing.device, problem.targets};
     topology = entry.make({problem, effective, clients, blocks});
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
   const Pacing pacing{method, differences_kept(options, problem.targets)};
-  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads);
+  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
+                            stop);
   // What is known of the run, which ends well or by the loss of a client.
   const auto describe = [&](Result& result) {
     result.trace = monitor.take_trace();
@@ -117,12 +136,12 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   try {
     if (options.stabilization == Stabilization::log) {
       traffic.set_phase(Phase::rounds);
-      outcomes = log_sinkhorn(problem, *topology, monitor);
+      outcomes = log_sinkhorn(problem, *topology, monitor, stop);
     } else {
       outcomes = sinkhorn.run();
     }
     traffic.set_phase(Phase::results);
-    solved.result = summarize(problem, options, outcomes, evaluate(problem, *topology, options.norm, outcomes));
+    solved.result = summarize(problem, options, outcomes, evaluated(problem, *topology, options, stop, outcomes));
     describe(solved.result);
     solved.result.error_floor = error_floor(clients, problem, options, outcomes);
     if (entry.is_asynchronous) gather_delays(clients, *topology->delays(), solved.result);
@@ -148,7 +167,11 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   {
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
     const Collectives everyone(traffic, Route::through_root);
-    agree(everyone, [&] { check_options(options, communicator.size()); });
+    std::optional<SpareThreads> of_this_client;  // there until all clients have theirs
+    agree(everyone, [&] {
+      check_options(options, communicator.size());
+      of_this_client.emplace(static_cast<std::size_t>(threads_to_use(options, place) - 1));
+    });
     require_common_options(everyone, problem, options);
   }
   options.topology = resolved_topology(options, communicator.size());

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop_request.hpp"
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/error.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
@@ -105,13 +109,16 @@ Potential potential_of(const std::vector<Number>& scaling, double epsilon) {
 
 class PreciseSinkhorn {
  public:
-  explicit PreciseSinkhorn(const CheckedProblem& problem)
-      : problem_(problem), n_(problem.n()), m_(problem.m()), kernel_(n_ * m_), cost_(problem) {
+  PreciseSinkhorn(const CheckedProblem& problem, const StopRequest& stop)
+      : problem_(problem), stop_(stop), n_(problem.n()), m_(problem.m()), kernel_(n_ * m_), cost_(problem) {
+    const Timer timer;
     for (std::size_t i = 0; i < n_; ++i) {
+      stop_.throw_if_made();
       for (std::size_t j = 0; j < m_; ++j) {
         kernel_[i * m_ + j] = cost_.forbidden(i, j) ? Number(0) : Number(exp(-cost_(i, j) / problem.epsilon));
       }
     }
+    build_seconds_ = timer.seconds();
   }
 
   PreciseOutcome solve(std::size_t target, Monitor& monitor) const {
@@ -136,6 +143,8 @@ class PreciseSinkhorn {
     Outcome& outcome = result.outcome;
     outcome.target = target;
     for (std::int64_t iteration = 1;; ++iteration) {
+      const std::vector<Number> u_before = u;
+      const std::vector<Number> v_before = v;
       const Stopwatch::Scope timed(monitor.iterating());
       const Number error_a = norm_of_difference(options.norm, product(u, q), a);
       for (std::size_t i = 0; i < n_; ++i) u[i] = a[i] / q[i];
@@ -143,6 +152,14 @@ class PreciseSinkhorn {
       const Number error_b = norm_of_difference(options.norm, product(v, r), b);
       for (std::size_t j = 0; j < m_; ++j) v[j] = b[j] / r[j];
       q = apply(v);  // needed by the next iteration, and to judge this one
+
+      if (monitor.interrupted()) {  // a part of it may have been left out
+        if (iteration == 1 && target == 0) throw Interrupted();
+        u = u_before;
+        v = v_before;
+        outcome.status = Status::interrupted;
+        break;
+      }
 
       outcome.iterations = iteration;
       outcome.error.a = norm_of_difference(options.norm, product(u, q), a).convert_to<double>();
@@ -164,28 +181,28 @@ class PreciseSinkhorn {
         outcome.status = Status::iteration_limit;
         break;
       }
-      if (monitor.interrupted()) {
-        outcome.status = Status::interrupted;
-        break;
-      }
     }
     outcome.f = potential_of(u, problem_.epsilon);
     outcome.g = potential_of(v, problem_.epsilon);
-    result.cost = costs(u, v, a, b);
+    // A logarithm of each entry of the plan takes as long as the exponentials of the kernel did.
+    constexpr double patience = 1;
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    const bool is_cut_short = outcome.status == Status::interrupted && build_seconds_ > patience;
+    result.cost = is_cut_short ? Costs{unknown, unknown, unknown, unknown} : costs(u, v, a, b);
     return result;
   }
 
  private:
   [[nodiscard]] std::vector<Number> apply(const std::vector<Number>& v) const {
     std::vector<Number> q(n_, Number(0));
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.is_made(); ++i) {
       for (std::size_t j = 0; j < m_; ++j) q[i] += kernel_[i * m_ + j] * v[j];
     }
     return q;
   }
   [[nodiscard]] std::vector<Number> apply_transposed(const std::vector<Number>& u) const {
     std::vector<Number> r(m_, Number(0));
-    for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t i = 0; i < n_ && !stop_.is_made(); ++i) {
       for (std::size_t j = 0; j < m_; ++j) r[j] += kernel_[i * m_ + j] * u[i];
     }
     return r;
@@ -235,6 +252,8 @@ class PreciseSinkhorn {
   }
 
   const CheckedProblem& problem_;
+  const StopRequest& stop_;
+  double build_seconds_ = 0;
   std::size_t n_;
   std::size_t m_;
   std::vector<Number> kernel_;
@@ -245,7 +264,8 @@ class PreciseSinkhorn {
 
 std::vector<PreciseOutcome> precise_sinkhorn(const CheckedProblem& problem, Monitor& monitor) {
   const WideExponents wide;
-  const PreciseSinkhorn solver(problem);
+  const StopRequest stop(monitor.options().interrupt);
+  const PreciseSinkhorn solver(problem, stop);
   std::vector<PreciseOutcome> outcomes;
   for (std::size_t k = 0; k < problem.targets; ++k) outcomes.push_back(solver.solve(k, monitor));
   return outcomes;

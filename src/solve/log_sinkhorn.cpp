@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/error.hpp"
 #include "solve/agreement.hpp"
 
 namespace fedsinkhorn {
@@ -10,7 +12,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor& monitor, std::size_t target) {
+/// Seconds that a user who asked for a stop can be made to wait for costs.
+constexpr double kPatience = 1;
+
+Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor& monitor, StopRequest& stop,
+                     std::size_t target) {
   const Options& options = monitor.options();
   const double epsilon = problem.epsilon;
   const std::size_t n = problem.n();
@@ -36,14 +42,30 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
   Outcome outcome;
   outcome.target = target;
   topology.row_log_sums(g, row_sums);
+  double longest = 0;  // of the iterations, in seconds
   for (std::int64_t iteration = 1;; ++iteration) {
     const Stopwatch::Scope timed(monitor.iterating());
+    const Timer timer;
+    const std::vector<double> f_before = f;
+    const std::vector<double> g_before = g;
     const double error_a = error(f, row_sums, problem.a.data());
     for (std::size_t i = 0; i < n; ++i) f[i] = epsilon * (std::log(problem.a[i]) - row_sums[i]);
     topology.column_log_sums(f, no_weights, column_sums);
     const double error_b = error(g, column_sums, b);
     for (std::size_t j = 0; j < m; ++j) g[j] = b[j] > 0 ? epsilon * (std::log(b[j]) - column_sums[j]) : -kInfinity;
     topology.row_log_sums(g, row_sums);  // needed by the next iteration, and to judge this one
+
+    longest = std::max(longest, timer.seconds());
+    std::vector<double> of_all = {monitor.interrupted() ? 1.0 : 0.0, longest};
+    greatest_of_all(topology.clients(), of_all);
+    if (of_all[0] > 0) {  // some client may have left out a part of it
+      if (iteration == 1 && target == 0) throw Interrupted();
+      if (of_all[1] <= kPatience) stop.ignore();
+      f = f_before;
+      g = g_before;
+      outcome.status = Status::interrupted;
+      break;
+    }
 
     outcome.iterations = iteration;
     outcome.error = {error(f, row_sums, problem.a.data()), error(g, column_sums, b)};
@@ -61,12 +83,6 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
       outcome.status = Status::iteration_limit;
       break;
     }
-    std::vector<bool> stop = {monitor.interrupted()};
-    any_of_all(topology.clients(), stop);
-    if (stop[0]) {
-      outcome.status = Status::interrupted;
-      break;
-    }
   }
   outcome.f = {f, std::vector<double>(n)};
   outcome.g = {g, std::vector<double>(m)};
@@ -75,10 +91,11 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
 
 }  // namespace
 
-std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor) {
+std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
+                                  StopRequest& stop) {
   std::vector<Outcome> outcomes;
   for (std::size_t k = 0; k < problem.targets; ++k) {
-    outcomes.push_back(solve_target(problem, topology, monitor, k));
+    outcomes.push_back(solve_target(problem, topology, monitor, stop, k));
   }
   return outcomes;
 }

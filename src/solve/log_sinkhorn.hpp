@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/stop_request.hpp"
 #include "problem/checked_problem.hpp"
 #include "solve/outcome.hpp"
 #include "solve/stopping.hpp"
@@ -10,7 +11,10 @@
 
 namespace fedsinkhorn {
 
-/// f = epsilon (log a - log sum_j exp((g - C) / epsilon)), then g likewise, target by target.
-[[nodiscard]] std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor);
+/// f = epsilon (log a - log sum_j exp((g - C) / epsilon)), then g likewise, target by target. Throws Interrupted if no
+/// iteration was finished. After an interruption the stop request is ignored if plans can be evaluated in about a
+/// second.
+[[nodiscard]] std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
+                                                StopRequest& stop);
 
 }  // namespace fedsinkhorn

@@ -84,6 +84,8 @@ Result solve(const Problem& problem, const Options& options, MpiSession& session
     return solve_as_client(problem, options, communicator, {"mpi", mpi_clients_on_this_machine(), false});
   } catch (const InputError&) {
     throw;  // agreed on by all
+  } catch (const Interrupted&) {
+    throw;  // so is that
   } catch (const ClientLost&) {
     throw;  // they know
   } catch (const ClientFailed&) {

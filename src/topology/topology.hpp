@@ -35,6 +35,8 @@ struct Stretch {
   double safe_scaling = 1e100;   ///< beyond that a round is needed
   /// Called after each iteration with what this client takes for the errors of all; returns whether it wants a round.
   std::function<bool(std::int64_t iteration, double error_a, double error_b)> observe;
+  /// Whether a stop is asked for: this client then makes no more of them.
+  std::function<bool()> interrupted;
   /// For a client that is alone and may make whole rounds by itself; LoneRounds::most is 0 if it may not.
   LoneRounds lone;
 };
@@ -84,14 +86,15 @@ class Topology {
   /// An update that gives zero, infinity or NaN is not made. Returns the largest relative change.
   virtual double local_step(std::size_t targets, Masses b, double* u, double* v) = 0;
   /// Iterations up to the next round: local steps, or what a topology has to offer. Either all clients make some, or
-  /// none does.
+  /// none does, except after a stop was asked for.
   [[nodiscard]] virtual Ahead run_ahead(const Stretch& stretch) {
     const std::int64_t steps =
         std::max<std::int64_t>(0, std::min(stretch.local_steps - 1, stretch.last - stretch.iteration));
     LocalProgress progress;
     std::int64_t made = 0;
-    for (bool goes_on = true; goes_on && made < steps; ++made) {
+    for (bool goes_on = true; goes_on && made < steps && !stretch.interrupted(); ++made) {
       goes_on = progress.goes_on(local_step(stretch.targets, stretch.b, stretch.u, stretch.v));
+      clients().communicator().look_up();
     }
     return {made, made, false};
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <thread>
@@ -334,6 +335,62 @@ TEST_F(LostClient, AnInterruptedAsyncRankEndsAllWithResults) {
   EXPECT_EQ(summary("r")["status"], "interrupted");
   EXPECT_GT(summary("r")["iterations"], 0);
   expect_sound_clients(summary("r"), kRanks);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// mpirun itself is told to end
+
+class MpirunIsTold : public LostClient {
+ protected:
+  // A second to write results, as mpirun grants it, may be too short on a busy machine.
+  MpirunIsTold() { ::setenv("OMPI_MCA_odls_base_sigkill_timeout", "3", 1); }
+  ~MpirunIsTold() override { ::unsetenv("OMPI_MCA_odls_base_sigkill_timeout"); }
+
+  RunResult tell_mpirun(int signal, const std::string& flags) {
+    const auto act = [this, signal](int mpirun) {
+      processes_ = processes_of_ranks(mpirun, kRanks);
+      return ::kill(mpirun, signal) == 0;
+    };
+    return run_ranks({{kRanks, words_of("solve --cost C.npy --epsilon 0.1 --threads 1 --tolerance 0 --max-iterations "
+                                        "1000000000000 --check-every 10 --output r " +
+                                        flags)}},
+                     {.folder = folder(), .signal_after = "iteration", .act = act});
+  }
+
+  void expect_results(const RunResult& result) {
+    SCOPED_TRACE(::testing::PrintToString(result));
+    EXPECT_EQ(own_lines(result.err), std::vector<std::string>{});
+    expect_no_rank_left(result);
+    ASSERT_TRUE(fs::exists(folder() / "r" / "summary.json"));
+    EXPECT_EQ(summary("r")["status"], "interrupted");
+    EXPECT_GT(summary("r")["iterations"], 0);
+    EXPECT_EQ(array("r/f.npy").shape, Shape{n});
+    EXPECT_EQ(array("r/g.npy").shape, Shape{n});
+    fs::remove_all(folder() / "r");
+  }
+};
+
+// It sends SIGTERM to the ranks, waits, and kills what is left; what it ends with is its own business.
+TEST_F(MpirunIsTold, ToTerminate) {
+  for (const std::string topology : {"all-to-all", "star", "async"}) {
+    SCOPED_TRACE(topology);
+    const RunResult result = tell_mpirun(SIGTERM, "--topology " + topology);
+    EXPECT_NE(result.status, 0) << result;
+    expect_results(result);
+  }
+}
+
+TEST_F(MpirunIsTold, ByControlC) { expect_results(tell_mpirun(SIGINT, "--topology all-to-all")); }
+
+TEST_F(MpirunIsTold, WhileClientsMakeLocalSteps) {
+  expect_results(tell_mpirun(SIGTERM, "--topology row-reduce --local-steps 100000"));
+}
+
+// It passes that on and waits.
+TEST_F(MpirunIsTold, BySigusr) {
+  const RunResult result = tell_mpirun(SIGUSR1, "--topology all-to-all");
+  EXPECT_EQ(result.status, 130) << result;
+  expect_results(result);
 }
 
 }  // namespace

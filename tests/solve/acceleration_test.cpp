@@ -500,7 +500,9 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   NoisyTopology topology(entry.make({problem, options, clients, block}), noise);
   Monitor monitor(options, problem, traffic);
   const Pacing pacing{find_entry(methods(), options.method, "--method"), 16};
-  AbsorbedSinkhorn sinkhorn(problem, topology, traffic, monitor, pacing, safe_scaling(options.precision), 1);
+  StopRequest nobody_asks;
+  AbsorbedSinkhorn sinkhorn(problem, topology, traffic, monitor, pacing, safe_scaling(options.precision), 1,
+                            nobody_asks);
   const std::vector<Outcome> outcomes = sinkhorn.run();
   NoisyRun run;
   run.rejected = sinkhorn.rejected();

@@ -208,9 +208,15 @@ std::array<double, 2> check_points(const CheckedProblem& checked) {
   return {longest(points.x, rows, checked.input.names.x), longest(points.y, held.columns, checked.input.names.y)};
 }
 
-double greatest(const std::vector<double>& all, std::size_t stride, std::size_t at) {
+/// Of the clients' numbers, `stride` from each. None of them is negative.
+double greatest(const Collectives& clients, const std::vector<double>& all, std::size_t stride, std::size_t at,
+                const char* what) {
   double result = 0;
-  for (std::size_t k = at; k < all.size(); k += stride) result = std::max(result, all[k]);
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    const double said =
+        from_peer(clients, k).number(all[k * stride + at], 0, std::numeric_limits<double>::infinity(), what);
+    result = std::max(result, said);
+  }
   return result;
 }
 
@@ -233,9 +239,10 @@ void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& che
     const auto* points = std::get_if<PointClouds>(&problem.cost);
     const std::vector<double> all = clients.allgather_numbers(longest);
     // The metric is known to whoever holds points.
-    const double own =
-        points == nullptr ? 0 : largest_possible_cost(points->metric, greatest(all, 2, 0), greatest(all, 2, 1));
-    checked.largest_cost = greatest(clients.allgather_numbers({&own, 1}), 1, 0);
+    const double longest_x = greatest(clients, all, 2, 0, "a length of points");
+    const double longest_y = greatest(clients, all, 2, 1, "a length of points");
+    const double own = points == nullptr ? 0 : largest_possible_cost(points->metric, longest_x, longest_y);
+    checked.largest_cost = greatest(clients, clients.allgather_numbers({&own, 1}), 1, 0, "a largest cost");
     agree(clients, [&] { check_range(problem, checked.largest_cost); });
     return;
   }
@@ -249,8 +256,8 @@ void agree_on_costs(const Collectives& clients, int threads, CheckedProblem& che
   });
   const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};
   const std::vector<double> all = clients.allgather_numbers(mine);
-  checked.largest_cost = greatest(all, 2, 0);
-  checked.has_forbidden_pairs = greatest(all, 2, 1) > 0;
+  checked.largest_cost = greatest(clients, all, 2, 0, "a largest cost");
+  checked.has_forbidden_pairs = greatest(clients, all, 2, 1, "a yes or no") > 0;
   agree(clients, [&] { check_range(problem, checked.largest_cost); });
 
   if (may_be_symmetric) {

@@ -15,7 +15,7 @@ void check_own_points(const Problem& problem);
 /// With forbidden pairs: proves that the allowed ones can carry the masses (Feasibility::check), or at least that no
 /// line with mass is without any (skip, or masses that clients keep to themselves). Client 0 is told which pairs are
 /// allowed.
-void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
+void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const LayoutOf& layout_of,
                           const CheckedProblem& checked);
 
 }  // namespace fedsinkhorn

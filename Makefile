@@ -82,11 +82,15 @@ clang: build-clang/build.ninja ## Compile everything with clang, and run the tes
 	cmake --build --preset clang
 	ctest --preset clang -j $(TEST_JOBS) -R '^(backend|kernel)\.'
 
-fuzz: build-fuzz/build.ninja ## Fuzz the .npy reader (FUZZ_SECONDS=600)
-	cmake --build build-fuzz --target npy-header-fuzz
-	@mkdir -p build-fuzz/corpus
-	build-fuzz/npy-header-fuzz -max_total_time=$(FUZZ_SECONDS) -dict=fuzz/npy.dict -max_len=1024 \
-	  -artifact_prefix=build-fuzz/ -print_final_stats=1 build-fuzz/corpus fuzz/seeds
+# What is found is left in build-fuzz/, named after its target.
+fuzz: build-fuzz/build.ninja ## Fuzz what comes from outside: .npy files, peers, scenarios (FUZZ_SECONDS=600 each)
+	cmake --build build-fuzz --target npy-fuzz peer-fuzz scenario-fuzz
+	@mkdir -p build-fuzz/corpus/npy build-fuzz/corpus/peer build-fuzz/corpus/scenario
+	@for target in npy peer scenario; do echo "== $$target"; \
+	  dict=; test ! -e fuzz/$$target.dict || dict=-dict=fuzz/$$target.dict; \
+	  build-fuzz/$$target-fuzz -max_total_time=$(FUZZ_SECONDS) $$dict -max_len=1024 -timeout=60 \
+	    -artifact_prefix=build-fuzz/$$target- -print_final_stats=1 build-fuzz/corpus/$$target fuzz/seeds/$$target \
+	    || exit 1; done
 
 sources = find include src tests bench experiments examples fuzz \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -print0
 
@@ -134,11 +138,12 @@ build-clang/build.ninja: CMakePresets.json | packages-build packages-clang
 	cmake --preset clang
 	@touch $@
 
-# Without OpenMP and CUDA: clang would want its own, and the parser under test has no loops to share out.
+# Without OpenMP, CUDA and MPI: clang would want its own, and nothing under test is large enough to be shared out.
 build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-fuzz
 	cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" \
 	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF -DFEDSINKHORN_OPENMP=OFF \
-	  -DFEDSINKHORN_CUDA=OFF
+	  -DFEDSINKHORN_CUDA=OFF -DFEDSINKHORN_MPI=OFF -DFEDSINKHORN_SANITIZE=fuzzer-no-link,address,undefined
 	@touch $@
 
 packages-build:

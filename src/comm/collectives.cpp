@@ -1,6 +1,7 @@
 #include "comm/collectives.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 
@@ -75,11 +76,13 @@ void allgather_through_root(Communicator& communicator, const Parts<std::byte>& 
   const std::size_t mine = communicator.rank();
   Messages messages;
   if (mine != 0) {
-    send_later(communicator, messages, parts[mine], 0);
-    wait_all(communicator, messages);  // its own part comes back too and must not be written while it is sent
-    messages.clear();
+    const std::vector<std::byte> said(parts[mine].begin(), parts[mine].end());
+    send_later(communicator, messages, std::span(said), 0);
     receive_later(communicator, messages, parts.whole(), 0);
     wait_all(communicator, messages);
+    // What follows relies on all knowing the same: this client's part, too.
+    if (!std::ranges::equal(said, parts[mine]))
+      FromPeer(communicator, 0).refuse("back something else than it was told");
     return;
   }
   for (std::size_t k = 1; k < communicator.size(); ++k) receive_later(communicator, messages, parts[k], k);
@@ -89,13 +92,23 @@ void allgather_through_root(Communicator& communicator, const Parts<std::byte>& 
   wait_all(communicator, messages);
 }
 
-void allgather_bytes(Communicator& communicator, Route route, std::span<std::byte> whole,
+/// See collectives.hpp. bytes: of all parts.
+bool is_little_for_many(std::size_t clients, std::size_t bytes) {
+  constexpr std::size_t little = 1024;  // from each
+  return clients > kManyClients && bytes <= little * clients;
+}
+bool adds_up_at_root(std::size_t clients, std::size_t bytes) {
+  constexpr std::size_t most = std::size_t{64} << 20U;  // that the root holds meanwhile
+  return is_little_for_many(clients, bytes) && bytes <= most / clients;
+}
+
+void allgather_parts(Communicator& communicator, Route route, std::span<std::byte> whole,
                      std::span<const std::size_t> counts) {
   const Parts<std::byte> parts(whole, counts);
-  if (route == Route::direct) {
-    allgather_directly(communicator, parts);
-  } else {
+  if (route == Route::through_root || is_little_for_many(communicator.size(), whole.size())) {
     allgather_through_root(communicator, parts);
+  } else {
+    allgather_directly(communicator, parts);
   }
 }
 
@@ -164,17 +177,17 @@ void reduce_scatter_through_root(Communicator& communicator, const Parts<const d
 }  // namespace
 
 void Collectives::allgather(std::span<double> whole, std::span<const std::size_t> counts) const {
-  allgather_bytes(communicator_, route_, std::as_writable_bytes(whole), in_bytes(counts));
+  allgather_parts(communicator_, route_, std::as_writable_bytes(whole), in_bytes(counts));
 }
 
 void Collectives::reduce_scatter(std::span<const double> values, std::span<const std::size_t> counts,
                                  std::span<double> mine) const {
   const Parts<const double> parts(values, counts);
   if (mine.size() != counts[rank()]) throw std::logic_error("the result of a reduce_scatter has the size of one part");
-  if (route_ == Route::direct || size() == 1) {
-    reduce_scatter_directly(communicator_, parts, mine);
-  } else {
+  if (size() > 1 && (route_ == Route::through_root || adds_up_at_root(size(), values.size_bytes()))) {
     reduce_scatter_through_root(communicator_, parts, counts, mine);
+  } else {
+    reduce_scatter_directly(communicator_, parts, mine);
   }
 }
 
@@ -233,19 +246,35 @@ void Collectives::gather(std::span<const double> mine, std::span<const std::size
   wait_all(communicator_, messages);
 }
 
-std::vector<std::string> Collectives::allgather_text(const std::string& mine) const {
+std::vector<std::string> Collectives::allgather_text(const std::string& mine, std::size_t most) const {
+  if (mine.size() > most) throw std::logic_error("a text is longer than the others expect");
   const auto length = static_cast<double>(mine.size());
   const auto lengths = allgather_numbers({&length, 1});
   std::vector<std::size_t> counts(size());
-  std::ranges::transform(lengths, counts.begin(), [](double count) { return static_cast<std::size_t>(count); });
+  for (std::size_t k = 0; k < size(); ++k) counts[k] = from_peer(*this, k).count(lengths[k], most, "a length");
   const auto offsets = offsets_of(counts);
-  std::string whole(offsets.back(), '\0');
-  whole.replace(offsets[rank()], mine.size(), mine);
-  allgather_bytes(communicator_, route_, std::as_writable_bytes(std::span(whole)), counts);
-
+  const std::string whole = allgather_bytes(mine, counts);
   std::vector<std::string> texts(size());
   for (std::size_t k = 0; k < size(); ++k) texts[k] = whole.substr(offsets[k], counts[k]);
   return texts;
+}
+
+std::string Collectives::allgather_bytes(const std::string& mine, std::span<const std::size_t> bytes) const {
+  const auto offsets = offsets_of(bytes);
+  std::string whole(offsets.back(), '\0');
+  whole.replace(offsets[rank()], mine.size(), mine);
+  allgather_parts(communicator_, route_, std::as_writable_bytes(std::span(whole)), bytes);
+  return whole;
+}
+
+std::string Collectives::broadcast_text(const std::string& text, std::size_t root, std::size_t most) const {
+  if (rank() == root && text.size() > most) throw std::logic_error("a text is longer than the others expect");
+  auto length = static_cast<double>(text.size());
+  broadcast(std::as_writable_bytes(std::span(&length, 1)), root);
+  std::string result =
+      rank() == root ? text : std::string(from_peer(*this, root).count(length, most, "a length"), '\0');
+  broadcast(std::as_writable_bytes(std::span(result)), root);
+  return result;
 }
 
 std::vector<double> Collectives::allgather_numbers(std::span<const double> mine) const {
@@ -258,18 +287,33 @@ std::vector<double> Collectives::allgather_numbers(std::span<const double> mine)
 
 void Collectives::barrier() const {
   std::vector<std::byte> here(size());
-  allgather_bytes(communicator_, route_, here, std::vector<std::size_t>(size(), 1));
+  allgather_parts(communicator_, route_, here, std::vector<std::size_t>(size(), 1));
 }
 
+// Through client 0, whatever the route: there is one for each of many small steps, and mostly nothing to say.
 void share_mishap(const Collectives& clients, const Mishap& mine) {
-  const auto all =
-      clients.allgather_text(mine.kind == Mishap::Kind::none ? "" : static_cast<char>(mine.kind) + mine.text);
-  const auto first = std::ranges::find_if(all, [](const std::string& text) { return !text.empty(); });
-  if (first == all.end()) return;
-  const auto kind = static_cast<Mishap::Kind>(first->front());
-  const std::string line = first->substr(1);
-  if (kind == Mishap::Kind::interrupted) throw Interrupted();
-  if (kind == Mishap::Kind::other) throw std::runtime_error(line);
+  constexpr std::size_t root = 0;
+  constexpr std::size_t most = 4096;
+  constexpr auto last_kind = static_cast<std::uint64_t>(Mishap::Kind::interrupted);
+  const Collectives everyone(clients.communicator(), Route::through_root);
+  const auto kind = static_cast<double>(mine.kind);
+  std::vector<double> kinds(everyone.rank() == root ? everyone.size() : 0);
+  everyone.gather({&kind, 1}, std::vector<std::size_t>(everyone.size(), 1), kinds, root);
+  // The first client to which anything happened, and what.
+  std::array<double, 2> first = {0, 0};
+  for (std::size_t k = kinds.size(); k-- > 0;) {
+    if (from_peer(everyone, k).count(kinds[k], last_kind, "a kind of mishap") != 0) {
+      first = {static_cast<double>(k), kinds[k]};
+    }
+  }
+  everyone.broadcast(std::as_writable_bytes(std::span(first)), root);
+  const FromPeer from_root = from_peer(everyone, root);
+  const auto first_kind = static_cast<Mishap::Kind>(from_root.count(first[1], last_kind, "a kind of mishap"));
+  if (first_kind == Mishap::Kind::none) return;
+  const std::size_t client = from_root.count(first[0], everyone.size() - 1, "a client's number");
+  const std::string line = everyone.broadcast_text(mine.text.substr(0, most), client, most);
+  if (first_kind == Mishap::Kind::interrupted) throw Interrupted();
+  if (first_kind == Mishap::Kind::other) throw std::runtime_error(line);
   throw InputError(line);
 }
 

@@ -12,8 +12,12 @@
 //   gather           B_k to the root                              the same; to another than client 0: B_k to client 0,
 //                                                                 which passes on all but the root's part
 //   allgather_text   like allgather of 8 bytes each, then of the texts
+//   broadcast_text   like broadcast of 8 bytes, then of the text
 //   barrier          like allgather of 1 byte each
 // One client sends nothing. For an empty part no message is sent.
+//
+// From everybody to everybody, that is c^2 messages. With more than 32 clients that have little to say (1 KiB each on
+// average) allgather and reduce_scatter go through the root, whatever the route: 2 (c - 1) messages.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +27,20 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/from_peer.hpp"
 
 namespace fedsinkhorn {
 
 /// direct: every client talks to every other. through_root: clients talk to client 0 alone (a star, a firewall).
 enum class Route { direct, through_root };
 
+/// With more clients than that, c^2 small messages take longer than the way through client 0.
+inline constexpr std::size_t kManyClients = 32;
+
 class Collectives {
  public:
+  static constexpr std::size_t kMostText = std::size_t{1} << 20U;
+
   explicit Collectives(Communicator& communicator, Route route = Route::direct)
       : communicator_(communicator), route_(route) {}
 
@@ -51,8 +61,14 @@ class Collectives {
   /// whole: at the root, the parts one after the other; elsewhere ignored.
   void gather(std::span<const double> mine, std::span<const std::size_t> counts, std::span<double> whole,
               std::size_t root) const;
-  /// Messages of any length from everybody, in the order of the ranks. Lengths travel first.
-  [[nodiscard]] std::vector<std::string> allgather_text(const std::string& mine) const;
+  /// Texts of any length up to `most` from everybody, in the order of the ranks. Lengths travel first; one above the
+  /// most is not believed (see from_peer.hpp).
+  [[nodiscard]] std::vector<std::string> allgather_text(const std::string& mine, std::size_t most = kMostText) const;
+  /// What the root has; `text` is ignored elsewhere.
+  [[nodiscard]] std::string broadcast_text(const std::string& text, std::size_t root,
+                                           std::size_t most = kMostText) const;
+  /// bytes[k] of them from client k, one after the other.
+  [[nodiscard]] std::string allgather_bytes(const std::string& mine, std::span<const std::size_t> bytes) const;
   /// As many numbers from everybody: size() x mine.size().
   [[nodiscard]] std::vector<double> allgather_numbers(std::span<const double> mine) const;
   /// Returns when all have come here.
@@ -62,6 +78,11 @@ class Collectives {
   Communicator& communicator_;
   Route route_;
 };
+
+/// What client `client` of those has to say.
+[[nodiscard]] inline FromPeer from_peer(const Collectives& clients, std::size_t client) {
+  return {clients.communicator(), client};
+}
 
 /// Runs `body` on every client and sees to it that it ends alike everywhere: if it threw an InputError (or ran out of
 /// memory, or failed otherwise) on some client, all throw the same one, that of the lowest rank. It must not

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace fedsinkhorn {
 
@@ -40,8 +41,10 @@ class Pending {
   Pending& operator=(const Pending&) = delete;
 
   /// Whether the buffer may be used again (sent), or is filled (received). Never waits. Throws std::runtime_error if
-  /// the transport failed or the message had another size than the buffer.
+  /// the transport failed, and ClientLost if the message had another size than the buffer (see distrust).
   [[nodiscard]] virtual bool done() = 0;
+  /// The message of the layer below that this one is done with, if it is a wrapper of one.
+  [[nodiscard]] virtual Pending* below() { return nullptr; }
 };
 
 /// One client's end. Used by one thread at a time; every client has an object of its own.
@@ -68,6 +71,9 @@ class Communicator {
   [[nodiscard]] virtual bool wait_any(std::span<Pending* const> messages, double until) = 0;
   /// The time limit has passed without this message: finds out who no longer answers, and throws ClientLost, always.
   virtual void miss(const Pending& message) = 0;
+  /// What that client sent cannot be: its program is broken, of another version, or hostile. Tells the others, and
+  /// throws ClientLost naming it, always. sent: as in "client 3 sent <a length of 1e18>". See from_peer.hpp.
+  virtual void distrust(std::size_t client, const std::string& sent) = 0;
   /// Seconds to wait for another client.
   [[nodiscard]] virtual double timeout() const = 0;
   /// For a client that computes for long without waiting: what wait_any would throw is thrown here. Cheap.

@@ -18,6 +18,7 @@ class CountedReceipt final : public PeerPending {
     counter_ += std::exchange(bytes_, 0);
     return true;
   }
+  [[nodiscard]] Pending* below() override { return inner_.get(); }
 
  private:
   std::unique_ptr<Pending> inner_;

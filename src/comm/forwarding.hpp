@@ -22,6 +22,7 @@ class ForwardingCommunicator : public Communicator {
     return inner_.wait_any(messages, until);
   }
   void miss(const Pending& message) override { inner_.miss(message); }
+  void distrust(std::size_t client, const std::string& sent) override { inner_.distrust(client, sent); }
   [[nodiscard]] double timeout() const override { return inner_.timeout(); }
   void look_up() override { inner_.look_up(); }
   [[nodiscard]] double now() const override { return inner_.now(); }

@@ -30,6 +30,7 @@ class Group final : public ForwardingCommunicator {
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
     return inner().start_receive(data, members_.at(from), shifted(tag));
   }
+  void distrust(std::size_t client, const std::string& sent) override { inner().distrust(members_.at(client), sent); }
 
  private:
   [[nodiscard]] Tag shifted(Tag tag) const { return static_cast<Tag>(first_tag_ + static_cast<int>(tag)); }

@@ -31,4 +31,11 @@ namespace fedsinkhorn {
       rank, peer, timeout);
 }
 
+[[nodiscard]] inline std::string line_of_distrust(std::size_t client, const std::string& sent) {
+  return fmt::format("client {} sent {}; its program may be broken or of another version", client, sent);
+}
+[[nodiscard]] inline std::string line_of_size(std::size_t came, std::size_t expected) {
+  return fmt::format("a message of {} bytes where {} were expected", came, expected);
+}
+
 }  // namespace fedsinkhorn

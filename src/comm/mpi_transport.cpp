@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "comm/collectives.hpp"
+#include "comm/lost_lines.hpp"
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
 #include "core/spare_threads.hpp"
@@ -119,6 +120,7 @@ class MpiCommunicator final : public WatchedCommunicator {
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override;
 
  protected:
+  [[nodiscard]] std::unique_ptr<PeerPending> start_receive_control(std::span<std::byte> data) override;
   void idle(std::uint64_t turn, Clock::time_point until) override;
 
  private:
@@ -156,12 +158,13 @@ class MpiCommunicator::Message final : public PeerPending {
                      "MPI_Isend");
     }
   }
-  void start_receive(std::byte* data, int tag) {
+  /// source: the peer, or MPI_ANY_SOURCE.
+  void start_receive(std::byte* data, int source, int tag) {
     is_receive_ = true;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      owner_.require(MPI_Irecv(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, static_cast<int>(peer()), tag,
-                               MPI_COMM_WORLD, &requests_[i]),
-                     "MPI_Irecv");
+      owner_.require(
+          MPI_Irecv(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, source, tag, MPI_COMM_WORLD, &requests_[i]),
+          "MPI_Irecv");
     }
   }
 
@@ -169,7 +172,9 @@ class MpiCommunicator::Message final : public PeerPending {
     for (; done_ < requests_.size(); ++done_) {
       int is_done = 0;
       MPI_Status status;
-      owner_.require(MPI_Test(&requests_[done_], &is_done, &status), "MPI_Test");
+      const int code = MPI_Test(&requests_[done_], &is_done, &status);
+      if (is_receive_ && is_truncated(code)) refuse_longer(status);
+      owner_.require(code, "MPI_Test");
       if (is_done == 0) return false;
       if (is_receive_) check_size(status);
     }
@@ -185,10 +190,21 @@ class MpiCommunicator::Message final : public PeerPending {
   void check_size(const MPI_Status& status) {
     int came = 0;
     owner_.require(MPI_Get_count(&status, MPI_BYTE, &came), "MPI_Get_count");
+    set_peer(static_cast<std::size_t>(status.MPI_SOURCE));
     if (came == bytes_of_piece(done_)) return;
     owner_.has_failed_ = true;
-    throw std::runtime_error(fmt::format("a message of {} bytes came from client {} where {} were expected", came,
-                                         peer(), bytes_of_piece(done_)));
+    owner_.distrust(peer(),
+                    line_of_size(static_cast<std::size_t>(came), static_cast<std::size_t>(bytes_of_piece(done_))));
+  }
+  static bool is_truncated(int code) {
+    int kind = MPI_SUCCESS;
+    return code != MPI_SUCCESS && MPI_Error_class(code, &kind) == MPI_SUCCESS && kind == MPI_ERR_TRUNCATE;
+  }
+  void refuse_longer(const MPI_Status& status) {
+    owner_.has_failed_ = true;
+    const bool is_known = status.MPI_SOURCE >= 0 && static_cast<std::size_t>(status.MPI_SOURCE) < owner_.size();
+    owner_.distrust(is_known ? static_cast<std::size_t>(status.MPI_SOURCE) : peer(),
+                    fmt::format("a message of more than the {} bytes that were expected", bytes_of_piece(done_)));
   }
 
   // The buffer is about to go, perhaps because an exception passes by. A receive that nothing has come in for can be
@@ -228,7 +244,13 @@ std::unique_ptr<Pending> MpiCommunicator::start_send(std::span<const std::byte> 
 std::unique_ptr<Pending> MpiCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Tag tag) {
   if (is_mute_) throw std::runtime_error("messages were abandoned");
   auto message = std::make_unique<Message>(*this, data.size(), from);
-  message->start_receive(data.data(), static_cast<int>(tag));
+  message->start_receive(data.data(), static_cast<int>(from), static_cast<int>(tag));
+  return message;
+}
+
+std::unique_ptr<PeerPending> MpiCommunicator::start_receive_control(std::span<std::byte> data) {
+  auto message = std::make_unique<Message>(*this, data.size(), rank_);
+  message->start_receive(data.data(), MPI_ANY_SOURCE, static_cast<int>(Tag::control));
   return message;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -100,7 +101,8 @@ class Network {
   [[nodiscard]] std::size_t clients() const { return clients_.size(); }
   [[nodiscard]] double timeout() const { return timeout_; }
   [[nodiscard]] VirtualTime& time() { return time_; }
-  [[nodiscard]] Link& link(std::size_t from, std::size_t to) { return links_.at(from * clients() + to); }
+  /// Of the c^2 there could be only those exist that somebody uses.
+  [[nodiscard]] Link& link(std::size_t from, std::size_t to);
 
   /// Returns what tells whether it has been taken, if it is news.
   std::shared_ptr<Delivery> send(std::span<const std::byte> data, Link& link, Tag tag);
@@ -132,15 +134,15 @@ class Network {
   double timeout_;
   VirtualTime time_;
   std::vector<Client> clients_;
-  std::vector<Link> links_;
+  std::map<std::pair<std::size_t, std::size_t>, Link> links_;  // by sender and receiver
   std::optional<Verdict> verdict_;
 };
 
 /// A receive. Ending it withdraws it, so nobody writes into a buffer that is gone.
 class Receipt final : public Message {
  public:
-  Receipt(Network& network, Link& link, std::span<std::byte> data, Tag tag)
-      : Message(link.from), link_(link), data_(data), tag_(tag) {
+  Receipt(Communicator& owner, Network& network, Link& link, std::span<std::byte> data, Tag tag)
+      : Message(link.from), owner_(owner), link_(link), data_(data), tag_(tag) {
     network.post(link, *this);
   }
   ~Receipt() override {
@@ -153,10 +155,7 @@ class Receipt final : public Message {
   [[nodiscard]] Delivery& delivery() { return delivery_; }
   void set_awaited(bool is_awaited) override { delivery_.is_awaited = is_awaited; }
   [[nodiscard]] bool done() override {
-    if (delivery_.is_done && came_ != data_.size()) {
-      throw std::runtime_error(
-          fmt::format("a message of {} bytes came from client {} where {} were expected", came_, peer(), data_.size()));
-    }
+    if (delivery_.is_done && came_ != data_.size()) owner_.distrust(peer(), line_of_size(came_, data_.size()));
     return delivery_.is_done;
   }
   void fill(std::span<const std::byte> data) {
@@ -165,6 +164,7 @@ class Receipt final : public Message {
   }
 
  private:
+  Communicator& owner_;
   Link& link_;
   std::span<std::byte> data_;
   Tag tag_;
@@ -184,19 +184,16 @@ class Arrival final : public VirtualTime::Happening {
 };
 
 Network::Network(std::size_t clients, double timeout, const Scenario& scenario)
-    : scenario_(scenario),
-      timeout_(timeout),
-      time_(clients, scenario.clients),
-      clients_(clients),
-      links_(clients * clients) {
+    : scenario_(scenario), timeout_(timeout), time_(clients, scenario.clients), clients_(clients) {
   for (const ClientScenario& one : scenario.clients) clients_.at(one.client).slower = one.slower;
-  for (std::size_t from = 0; from < clients; ++from) {
-    for (std::size_t to = 0; to < clients; ++to) {
-      link(from, to).from = from;
-      link(from, to).to = to;
-    }
-  }
   for (const LinkScenario& one : scenario.links) link(one.from, one.to).special = &one;
+}
+
+Link& Network::link(std::size_t from, std::size_t to) {
+  Link& link = links_[{from, to}];
+  link.from = from;
+  link.to = to;
+  return link;
 }
 
 std::shared_ptr<Delivery> Network::send(std::span<const std::byte> data, Link& link, Tag tag) {
@@ -252,7 +249,8 @@ void Network::tell(std::size_t client, Delivery& delivery) {
 void Network::sleep(std::size_t client, std::span<Pending* const> messages, double until) {
   const auto set_awaited = [&](bool is_awaited) {
     bool has_wrapped = false;
-    for (Pending* const pending : messages) {
+    for (Pending* pending : messages) {
+      while (Pending* const below = pending->below()) pending = below;
       if (auto* const message = dynamic_cast<Message*>(pending)) {
         message->set_awaited(is_awaited);
       } else {
@@ -293,7 +291,7 @@ class SimulatedCommunicator final : public Communicator {
   }
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
     leave_if_gone();
-    return std::make_unique<Receipt>(network_, network_.link(from, rank_), data, tag);
+    return std::make_unique<Receipt>(*this, network_, network_.link(from, rank_), data, tag);
   }
 
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) override {
@@ -319,6 +317,12 @@ class SimulatedCommunicator final : public Communicator {
     const std::string line =
         silent.empty() ? line_of_no_exchange(rank_, peer, timeout()) : line_of_silence(silent, timeout());
     network_.come_to({Verdict::Kind::lost, line, silent});
+    network_.verdict()->raise();
+  }
+
+  void distrust(std::size_t client, const std::string& sent) override {
+    look_up();
+    network_.come_to({Verdict::Kind::lost, line_of_distrust(client, sent), {client}});
     network_.verdict()->raise();
   }
 

@@ -53,6 +53,12 @@ struct WatchedCommunicator::Notice {
     return notice;
   }
 
+  /// Whether a client of a run of that many could have said this.
+  [[nodiscard]] bool is_possible(std::size_t clients) const {
+    return kind <= Kind::lost && lost_count <= lost.size() && std::ranges::find(text, '\0') != text.end() &&
+           std::all_of(lost.begin(), lost.begin() + lost_count, [clients](std::uint32_t k) { return k < clients; });
+  }
+
   [[noreturn]] void raise() const {
     const std::string line = text.data();
     if (kind == Kind::bad_input) throw InputError(line);
@@ -64,7 +70,7 @@ struct WatchedCommunicator::Notice {
 // In both, the buffer comes before the message that uses it, and so goes after it.
 struct WatchedCommunicator::Incoming {
   Notice notice;
-  std::unique_ptr<Pending> message;
+  std::unique_ptr<PeerPending> message;
 };
 struct WatchedCommunicator::Outgoing {
   Notice notice;
@@ -80,16 +86,16 @@ WatchedCommunicator::~WatchedCommunicator() = default;
 void WatchedCommunicator::listen() {
   heard_.assign(size(), false);
   heard_[rank()] = true;
-  incoming_.resize(size());
-  for (std::size_t k = 0; k < size(); ++k) {
-    if (k == rank()) continue;
-    incoming_[k] = std::make_unique<Incoming>();
-    incoming_[k]->message = start_receive(std::as_writable_bytes(std::span(&incoming_[k]->notice, 1)), k, Tag::control);
-  }
+  incoming_ = std::make_unique<Incoming>();
+  listen_again();
+}
+
+void WatchedCommunicator::listen_again() {
+  incoming_->message = start_receive_control(std::as_writable_bytes(std::span(&incoming_->notice, 1)));
 }
 
 void WatchedCommunicator::stop_listening() noexcept {
-  incoming_.clear();
+  incoming_.reset();
   outgoing_.clear();
 }
 
@@ -111,6 +117,12 @@ bool WatchedCommunicator::wait_any(std::span<Pending* const> messages, double un
 
 void WatchedCommunicator::miss(const Pending& message) { call_the_roll(&message); }
 
+void WatchedCommunicator::distrust(std::size_t client, const std::string& sent) {
+  const std::string line = line_of_distrust(client, sent);
+  if (is_over_) throw ClientLost(line, {client});
+  end_with(line, {client});
+}
+
 void WatchedCommunicator::look_up() { look_now_and_then(Clock::now()); }
 
 void WatchedCommunicator::look_now_and_then(Clock::time_point now) {
@@ -130,16 +142,17 @@ void WatchedCommunicator::give_up(bool bad_input, const char* text) noexcept {
 }
 
 void WatchedCommunicator::look_for_notices() {
-  for (std::size_t k = 0; k < incoming_.size(); ++k) {
-    if (!incoming_[k] || !incoming_[k]->message->done()) continue;
-    const Notice notice = incoming_[k]->notice;
+  while (incoming_ && incoming_->message->done()) {
+    const std::size_t from = incoming_->message->peer();
+    const Notice notice = incoming_->notice;
+    if (!notice.is_possible(size())) distrust(from, "a notice that makes no sense");
     if (notice.kind != Notice::Kind::who) {
       is_over_ = true;
       notice.raise();
     }
-    heard_[k] = true;
+    heard_.at(from) = true;
     roll_is_called_ = true;
-    incoming_[k]->message = start_receive(std::as_writable_bytes(std::span(&incoming_[k]->notice, 1)), k, Tag::control);
+    listen_again();
   }
 }
 

@@ -25,6 +25,10 @@ class PeerPending : public Pending {
   explicit PeerPending(std::size_t peer) : peer_(peer) {}
   [[nodiscard]] std::size_t peer() const { return peer_; }
 
+ protected:
+  /// For a message from anybody, when it has come.
+  void set_peer(std::size_t peer) { peer_ = peer; }
+
  private:
   std::size_t peer_;
 };
@@ -35,6 +39,7 @@ class WatchedCommunicator : public Communicator {
 
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) final;
   void miss(const Pending& message) final;
+  void distrust(std::size_t client, const std::string& sent) final;
   [[nodiscard]] double timeout() const final { return Seconds(timeout_).count(); }
   void look_up() final;
   [[nodiscard]] double now() const final;
@@ -50,6 +55,10 @@ class WatchedCommunicator : public Communicator {
   void listen();
   /// Withdraws what listen() began. For the beginning of the transport's destructor.
   void stop_listening() noexcept;
+
+  /// Like start_receive, of whatever comes first on Tag::control; its peer() is known when it is done. One for all
+  /// clients, so that listening costs the same however many there are.
+  [[nodiscard]] virtual std::unique_ptr<PeerPending> start_receive_control(std::span<std::byte> data) = 0;
 
   /// Lets time pass between two looks at messages: returns at `until`, or earlier, and at once if a message has come in
   /// since it last returned. turn: how many times it has been called during this wait.
@@ -67,6 +76,7 @@ class WatchedCommunicator : public Communicator {
   struct Outgoing;
 
   void look_for_notices();
+  void listen_again();
   /// The same if it has not been done lately. Throws if the roll has been called.
   void look_now_and_then(Clock::time_point now);
   /// Looks for notices until the condition holds; false if that takes longer than `limit`.
@@ -78,7 +88,7 @@ class WatchedCommunicator : public Communicator {
 
   Clock::duration timeout_;
   Clock::time_point next_look_{};
-  std::vector<std::unique_ptr<Incoming>> incoming_;  // by rank; none for this client
+  std::unique_ptr<Incoming> incoming_;
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
   std::vector<bool> heard_;  // who has called the roll
   bool roll_is_called_ = false;

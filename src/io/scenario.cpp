@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "fedsinkhorn/error.hpp"
+#include "io/parse_scenario.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -334,13 +335,14 @@ Json parsed(const std::string& text, const std::string& path) {
 
 }  // namespace
 
-Scenario read_scenario(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  const Json json = parsed(text_of_file(path), name);
+Scenario parse_scenario(const std::string& text, const std::string& name) {
+  const Json json = parsed(text, name);
   Scenario scenario = scenario_of(Part(name, json, ""));
   Checker(name, std::nullopt).check(scenario);
   return scenario;
 }
+
+Scenario read_scenario(const std::filesystem::path& path) { return parse_scenario(text_of_file(path), path.string()); }
 
 void check_scenario(const Scenario& scenario, std::size_t clients) { Checker("--scenario", clients).check(scenario); }
 

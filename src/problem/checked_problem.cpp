@@ -65,21 +65,21 @@ CostBlock CheckedProblem::column_block() const {
   return {&input, rows.active, positions(columns, own_columns()), first_held_row, symmetric_cost};
 }
 
-CheckedProblem check_problem(const Problem& problem, const Options& options, const std::vector<Layout>& layouts,
+CheckedProblem check_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
                              const Collectives& clients, int threads) {
   CheckedProblem checked;
   checked.input = problem;
   checked.epsilon = problem.epsilon;
   checked.client = clients.rank();
   checked.clients = clients.size();
-  checked.layout = layouts[checked.client];
+  checked.layout = layout_of(checked.client);
   agree(clients, [&] { check_epsilon(problem); });
-  agree_on_shapes(options, layouts, clients, checked);
+  agree_on_shapes(options, clients, checked);
   agree_on_masses(clients, options.normalize, checked);
   agree_on_initial_g(clients, checked);
   const StopRequest stop(options.interrupt);
   agree_on_costs(clients, threads, stop, checked);
-  agree_on_feasibility(clients, options.feasibility, layouts, stop, checked);
+  agree_on_feasibility(clients, options.feasibility, layout_of, stop, checked);
   return checked;
 }
 
@@ -87,7 +87,8 @@ CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, in
   Alone alone;
   Options options;
   options.feasibility = feasibility;
-  return check_problem(problem, options, {own_rows(0, 1)}, Collectives(alone), threads);
+  return check_problem(
+      problem, options, [](std::size_t) { return own_rows(0, 1); }, Collectives(alone), threads);
 }
 
 }  // namespace fedsinkhorn

@@ -75,9 +75,9 @@ struct CheckedProblem {
 
 /// Shapes, masses, epsilon and every cost or coordinate are looked at, each by a client that holds it. Throws the same
 /// InputError on all clients, naming the first culprit. With Feasibility::check also proves that the allowed pairs can
-/// carry the masses, unless some client keeps its masses to itself. layouts: one for each client.
-[[nodiscard]] CheckedProblem check_problem(const Problem& problem, const Options& options,
-                                           const std::vector<Layout>& layouts, const Collectives& clients, int threads);
+/// carry the masses, unless some client keeps its masses to itself.
+[[nodiscard]] CheckedProblem check_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
+                                           const Collectives& clients, int threads);
 
 /// For a single client.
 [[nodiscard]] CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, int threads);

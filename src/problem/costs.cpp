@@ -258,9 +258,15 @@ std::array<Reach, 2> check_points(const CheckedProblem& checked) {
   return {reach(points.x, rows, checked.input.names.x), reach(points.y, held.columns, checked.input.names.y)};
 }
 
-double greatest(const std::vector<double>& all, std::size_t stride, std::size_t at) {
+/// Of the clients' numbers, `stride` from each. None of them is negative.
+double greatest(const Collectives& clients, const std::vector<double>& all, std::size_t stride, std::size_t at,
+                const char* what) {
   double result = 0;
-  for (std::size_t k = at; k < all.size(); k += stride) result = std::max(result, all[k]);
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    const double said =
+        from_peer(clients, k).number(all[k * stride + at], 0, std::numeric_limits<double>::infinity(), what);
+    result = std::max(result, said);
+  }
   return result;
 }
 
@@ -288,11 +294,11 @@ void agree_on_costs(const Collectives& clients, int threads, const StopRequest& 
     const std::array<double, 4> mine = {reach[0].from_origin, reach[0].from_place, reach[1].from_origin,
                                         reach[1].from_place};
     const std::vector<double> all = clients.allgather_numbers(mine);
-    const Reach x = {greatest(all, 4, 0), greatest(all, 4, 1)};
-    const Reach y = {greatest(all, 4, 2), greatest(all, 4, 3)};
+    const Reach x = {greatest(clients, all, 4, 0, "a length of points"), greatest(clients, all, 4, 1, "a length of points")};
+    const Reach y = {greatest(clients, all, 4, 2, "a length of points"), greatest(clients, all, 4, 3, "a length of points")};
     // The metric is known to whoever holds points.
     const double own = points == nullptr ? 0 : largest_possible_cost(points->metric, x, y);
-    checked.largest_cost = greatest(clients.allgather_numbers({&own, 1}), 1, 0);
+    checked.largest_cost = greatest(clients, clients.allgather_numbers({&own, 1}), 1, 0, "a largest cost");
     agree(clients, [&] {
       check_range(problem, checked.largest_cost);
       check_ratio(problem, checked.largest_cost);
@@ -309,8 +315,8 @@ void agree_on_costs(const Collectives& clients, int threads, const StopRequest& 
   });
   const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};
   const std::vector<double> all = clients.allgather_numbers(mine);
-  checked.largest_cost = greatest(all, 2, 0);
-  checked.has_forbidden_pairs = greatest(all, 2, 1) > 0;
+  checked.largest_cost = greatest(clients, all, 2, 0, "a largest cost");
+  checked.has_forbidden_pairs = greatest(clients, all, 2, 1, "a yes or no") > 0;
   agree(clients, [&] {
     check_range(problem, checked.largest_cost);
     check_ratio(problem, checked.largest_cost);

@@ -24,7 +24,7 @@ void check_own_points(const Problem& problem);
 /// allowed. Unless clients keep their masses to themselves, b is scaled to a in every connected component of the
 /// allowed pairs where the two differ by no more than mass_tolerance. Throws on all clients alike, Interrupted
 /// too.
-void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
+void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const LayoutOf& layout_of,
                           const StopRequest& stop, CheckedProblem& checked);
 
 }  // namespace fedsinkhorn

@@ -45,8 +45,27 @@ PairSet allowed_pairs(const MatrixView<T>& cost, const CheckedProblem& checked, 
   return pairs;
 }
 
+std::vector<std::uint64_t> words_of(const PairSet& pairs) {
+  std::vector<std::uint64_t> words;
+  for (std::size_t i = 0; i < pairs.rows(); ++i) words.insert(words.end(), pairs.row(i).begin(), pairs.row(i).end());
+  return words;
+}
+
+/// words: the pairs a client allows in its block, row after row.
+void allow(const FromPeer& peer, std::span<const std::uint64_t> words, const Block& block, PairSet& all) {
+  const std::size_t stride = block.words() / block.rows.size();
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    for (std::size_t w = 0; w < stride; ++w) {
+      for_each_bit(words[i * stride + w], w, [&](std::size_t j) {
+        if (j >= block.columns.size()) peer.refuse("an allowed pair beyond its columns");
+        all.allow(block.rows.first + i, block.columns.first + j);
+      });
+    }
+  }
+}
+
 /// All allowed pairs at client 0; nothing elsewhere.
-std::optional<PairSet> gather_pairs(const Collectives& clients, const std::vector<Layout>& layouts,
+std::optional<PairSet> gather_pairs(const Collectives& clients, const LayoutOf& layout_of,
                                     const CheckedProblem& checked) {
   const Block own = block_of(checked, checked.layout);
   const PairSet mine = std::visit([&](const auto& cost) { return allowed_pairs(cost, checked, own); },
@@ -54,27 +73,18 @@ std::optional<PairSet> gather_pairs(const Collectives& clients, const std::vecto
   Communicator& communicator = clients.communicator();
   std::optional<PairSet> all;
   if (clients.rank() == 0) all.emplace(checked.rows.size(), checked.columns.size());
-  std::vector<std::uint64_t> words;
+  if (!all) {
+    const std::vector<std::uint64_t> words = words_of(mine);
+    if (own.words() > 0) communicator.send(std::as_bytes(std::span(words)), 0, Tag::slice);
+    return all;
+  }
   for (std::size_t client = 0; client < clients.size(); ++client) {
-    const Block block = block_of(checked, layouts[client]);
+    const Block block = block_of(checked, layout_of(client));
     if (block.words() == 0) continue;
-    if (client == clients.rank()) {
-      words.clear();
-      for (std::size_t i = 0; i < mine.rows(); ++i) words.insert(words.end(), mine.row(i).begin(), mine.row(i).end());
-      if (client != 0) communicator.send(std::as_bytes(std::span(words)), 0, Tag::slice);
-    }
-    if (clients.rank() != 0) continue;
-    if (client != 0) {
-      words.resize(block.words());
-      communicator.receive(std::as_writable_bytes(std::span(words)), client, Tag::slice);
-    }
-    const std::size_t stride = block.words() / block.rows.size();
-    for (std::size_t i = 0; i < block.rows.size(); ++i) {
-      for (std::size_t w = 0; w < stride; ++w) {
-        for_each_bit(words[i * stride + w], w,
-                     [&](std::size_t j) { all->allow(block.rows.first + i, block.columns.first + j); });
-      }
-    }
+    const bool is_own = client == clients.rank();
+    std::vector<std::uint64_t> words = is_own ? words_of(mine) : std::vector<std::uint64_t>(block.words());
+    if (!is_own) communicator.receive(std::as_writable_bytes(std::span(words)), client, Tag::slice);
+    allow(from_peer(clients, client), words, block, *all);
   }
   return all;
 }
@@ -85,6 +95,16 @@ struct AllMasses {
   std::vector<double> b;  // targets x columns
 };
 
+/// masses: of one client after the other. Their owners have looked at them: others cannot be.
+void require_masses(const Collectives& clients, std::span<const std::size_t> counts, std::span<const double> masses) {
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    for (const double mass : masses.first(counts[k])) {
+      (void)from_peer(clients, k).number(mass, 0, std::numeric_limits<double>::max(), "a mass");
+    }
+    masses = masses.subspan(counts[k]);
+  }
+}
+
 AllMasses gather_masses(const Collectives& clients, const CheckedProblem& checked) {
   AllMasses all;
   const bool root = clients.rank() == 0;
@@ -93,6 +113,7 @@ AllMasses gather_masses(const Collectives& clients, const CheckedProblem& checke
   std::vector<std::size_t> counts;
   for (const Range& slice : checked.rows.slices) counts.push_back(slice.size());
   clients.gather(checked.a, counts, all.a, 0);
+  if (root) require_masses(clients, counts, all.a);
   for (std::size_t k = 0; k < checked.targets; ++k) {
     // Slices of columns need not lie in the order of the clients.
     std::vector<double> slices(root ? checked.columns.size() : 0);
@@ -100,6 +121,7 @@ AllMasses gather_masses(const Collectives& clients, const CheckedProblem& checke
     for (const Range& slice : checked.columns.slices) counts.push_back(slice.size());
     clients.gather({checked.target(k), checked.m()}, counts, slices, 0);
     if (!root) continue;
+    require_masses(clients, counts, slices);
     const double* from = slices.data();
     for (const Range& slice : checked.columns.slices) {
       std::copy_n(from, slice.size(), all.b.data() + k * checked.columns.size() + slice.first);
@@ -218,10 +240,10 @@ void scale_columns(const Collectives& clients, std::vector<double> factors, Chec
 
 }  // namespace
 
-void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const std::vector<Layout>& layouts,
+void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const LayoutOf& layout_of,
                           const StopRequest& stop, CheckedProblem& checked) {
   if (!checked.has_forbidden_pairs) return;
-  const std::optional<PairSet> pairs = gather_pairs(clients, layouts, checked);
+  const std::optional<PairSet> pairs = gather_pairs(clients, layout_of, checked);
   if (checked.input.parts.a || checked.input.parts.b) {  // nobody may see everybody's masses
     agree(clients, [&] {
       stop.throw_if_made();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "core/range.hpp"
@@ -17,6 +18,9 @@ struct Layout {
   bool whole_columns = false;               ///< besides, all rows of the columns it owns
   bool takes_parts = true;                  ///< the costs may be given in parts, each client its rows
 };
+
+/// The layout of any client. Made when asked for: all of them together have c^2 numbers.
+using LayoutOf = std::function<Layout(std::size_t client)>;
 
 /// Slices in the order of the clients, each holding its rows, all columns.
 [[nodiscard]] inline Layout own_rows(std::size_t client, std::size_t clients) {

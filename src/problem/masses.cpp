@@ -77,7 +77,11 @@ double least_positive(const Collectives& clients, std::span<const double> own) {
     if (mass > 0) least = std::min(least, mass);
   }
   const std::vector<double> all = clients.allgather_numbers({&least, 1});
-  return *std::min_element(all.begin(), all.end());
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    least = std::min(least, from_peer(clients, k).number(all[k], std::numeric_limits<double>::denorm_min(),
+                                                         std::numeric_limits<double>::infinity(), "a least mass"));
+  }
+  return least;
 }
 
 /// Every client's sums, added in the order of the clients.
@@ -90,6 +94,7 @@ std::vector<double> totals(const Collectives& clients, const std::vector<ExactSu
     ExactSum sum;
     for (std::size_t client = 0; client < clients.size(); ++client) {
       const double* at = all.data() + (client * own.size() + k) * 2;
+      (void)from_peer(clients, client).number(at[0], 0, std::numeric_limits<double>::infinity(), "a total mass");
       sum.add(ExactSum{at[0], at[1]});
     }
     result[k] = sum.total();
@@ -107,13 +112,18 @@ void agree_on_active(const Collectives& clients, const std::vector<double>& mass
         std::any_of(first, first + static_cast<std::ptrdiff_t>(targets), [](double mass) { return mass > 0; });
     if (some) bits[i / 8] = static_cast<char>(bits[i / 8] | (1 << (i % 8)));
   }
-  const std::vector<std::string> all = clients.allgather_text(bits);
+  // Everybody knows how many lines everybody has: no length is needed, and none can be wrong.
+  std::vector<std::size_t> bytes;
+  for (const Range& slice : side.given_slices) bytes.push_back((slice.size() + 7) / 8);
+  const std::string all = clients.allgather_bytes(bits, bytes);
   std::vector<bool> has_mass(side.given);
-  for (std::size_t client = 0; client < all.size(); ++client) {
+  std::size_t first_byte = 0;
+  for (std::size_t client = 0; client < bytes.size(); ++client) {
     const Range slice = side.given_slices[client];
     for (std::size_t i = 0; i < slice.size(); ++i) {
-      has_mass[slice.first + i] = ((all[client][i / 8] >> (i % 8)) & 1) != 0;
+      has_mass[slice.first + i] = ((all[first_byte + i / 8] >> (i % 8)) & 1) != 0;
     }
+    first_byte += bytes[client];
   }
   std::vector<std::size_t> active_before(side.given + 1);
   for (std::size_t i = 0; i < side.given; ++i) {
@@ -199,7 +209,10 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
   const double least_a = least_positive(clients, own.a);
   const double least = is_near_one(total[0]) ? least_a : std::min(least_a, least_positive(clients, own.b));
   const std::vector<double> tolerances = clients.allgather_numbers({&problem.mass_tolerance, 1});
-  checked.mass_tolerance = *std::max_element(tolerances.begin(), tolerances.end());
+  for (std::size_t k = 0; k < tolerances.size(); ++k) {
+    checked.mass_tolerance =
+        std::max(checked.mass_tolerance, from_peer(clients, k).number(tolerances[k], 0, 1, "a tolerance of masses"));
+  }
   std::vector<double> factors;
   agree(clients, [&] {
     require_usable(problem, total);

@@ -65,6 +65,19 @@ Shape shape_of(const Problem& problem) {
   return shape;
 }
 
+/// As another client sent it. All are counts: no client has more than 2^48 lines, so that sums over clients fit, too.
+Shape read_shape(std::span<const double> numbers, const FromPeer& peer) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 48U;
+  for (const double x : numbers) (void)peer.count(x, most, "a size");
+  Shape shape;
+  std::ranges::copy(numbers, &shape.holds);
+  for (const double flag : {shape.holds, shape.is_points, shape.rows_in_parts, shape.columns_in_parts, shape.a_in_parts,
+                            shape.b_in_parts, shape.has_initial_g, shape.initial_g_in_parts}) {
+    (void)peer.truth(flag, "a yes or no");
+  }
+  return shape;
+}
+
 std::size_t count(double number) { return static_cast<std::size_t>(number); }
 
 // What is wrong with this client's costs alone.
@@ -206,6 +219,17 @@ void check_shape_of_initial_g(const Collectives& clients, const std::vector<Shap
   });
 }
 
+// Their owner has looked at them: such points cannot be.
+void require_points(const FromPeer& peer, Metric metric, std::size_t count, std::span<const double> coordinates) {
+  for (std::size_t i = 0; i < count; ++i) {
+    double norm = 0;
+    for (const double x : coordinates.subspan(i * (coordinates.size() / count), coordinates.size() / count)) {
+      norm += peer.finite(x, "a coordinate") * x;
+    }
+    if (std::isinf(norm) || (metric == Metric::cosine && !(norm > 0))) peer.refuse("a point without a usable length");
+  }
+}
+
 // The points of the columns are known to all: gathered if they came in parts.
 void gather_columns(const Collectives& clients, CheckedProblem& checked) {
   auto* points = std::get_if<PointClouds>(&checked.input.cost);
@@ -234,6 +258,11 @@ void gather_columns(const Collectives& clients, CheckedProblem& checked) {
     check_own_points(checked.input);
   });
   clients.allgather(checked.gathered_points, counts);
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const Range slice = checked.columns.given_slices[k];
+    require_points(from_peer(clients, k), points->metric, slice.size(),
+                   std::span(checked.gathered_points).subspan(slice.first * dimension, counts[k]));
+  }
   points->y = MatrixView<double>{checked.gathered_points.data(), checked.columns.given, dimension};
   if (shared_support) {
     points->x = points->y;
@@ -262,10 +291,9 @@ std::vector<Range> deal(std::size_t count, std::size_t clients, std::span<const 
   return slices;
 }
 
-void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts, const Collectives& clients,
-                     CheckedProblem& checked) {
+void agree_on_shapes(const Options& options, const Collectives& clients, CheckedProblem& checked) {
   const Problem& problem = checked.input;
-  const Layout& layout = layouts[checked.client];
+  const Layout& layout = checked.layout;
   agree(clients, [&] { check_own_costs(problem, layout); });
 
   const Shape mine = shape_of(problem);
@@ -273,8 +301,9 @@ void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts,
   std::copy_n(&mine.holds, kShapeNumbers, numbers.begin());
   const std::vector<double> all = clients.allgather_numbers(numbers);
   std::vector<Shape> shapes(clients.size());
-  for (std::size_t k = 0; k < shapes.size(); ++k)
-    std::copy_n(all.data() + k * kShapeNumbers, kShapeNumbers, &shapes[k].holds);
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    shapes[k] = read_shape({all.data() + k * kShapeNumbers, kShapeNumbers}, from_peer(clients, k));
+  }
   const auto holder = static_cast<std::size_t>(
       std::find_if(shapes.begin(), shapes.end(), [](const Shape& shape) { return shape.holds != 0; }) - shapes.begin());
 

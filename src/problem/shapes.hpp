@@ -5,10 +5,9 @@
 
 namespace fedsinkhorn {
 
-/// Fills in rows, columns (given and slices), targets, first_held_row, and the points y if they come in parts. Throws
-/// on all clients alike.
-void agree_on_shapes(const Options& options, const std::vector<Layout>& layouts, const Collectives& clients,
-                     CheckedProblem& checked);
+/// Fills in rows, columns (given and slices), targets, first_held_row, and the points y if they come in parts. The
+/// layout is there already. Throws on all clients alike.
+void agree_on_shapes(const Options& options, const Collectives& clients, CheckedProblem& checked);
 
 /// Slices of `count` lines in proportion to the weights, in order; empty weights: even.
 [[nodiscard]] std::vector<Range> deal(std::size_t count, std::size_t clients, std::span<const double> weights);

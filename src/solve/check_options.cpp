@@ -151,9 +151,8 @@ void check_options(const Options& options, std::size_t clients) {
 
 void require_common_options(const Collectives& clients, const Problem& problem, const Options& options) {
   const std::string own = common_options(problem, options, clients.size());
-  const std::vector<std::string> all = clients.allgather_text(own);
+  const std::string first = clients.broadcast_text(own, 0);
   agree(clients, [&] {
-    const std::string& first = all.front();
     if (own == first) return;
     std::size_t begin = 0;
     std::size_t line_end = 0;

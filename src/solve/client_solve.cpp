@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "comm/counting.hpp"
+#include "comm/numbering.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/processors.hpp"
@@ -124,7 +125,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.simd = simd.name;
     result.threads = threads;
     result.passes = topology->passes();
-    result.delays = delays_seen(clients.rank(), topology->delays());
+    result.delays = delays_seen(problem, topology->delays());
     solved.report.device = computing.device;
     solved.report.compute_seconds = topology->compute_seconds();
     // Rounds in logs that open a level count among the iterations.
@@ -144,7 +145,10 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     solved.result = summarize(problem, options, outcomes, evaluated(problem, *topology, options, stop, outcomes));
     describe(solved.result);
     solved.result.error_floor = error_floor(clients, problem, options, outcomes);
-    if (entry.is_asynchronous) gather_delays(clients, *topology->delays(), solved.result);
+    if (entry.is_asynchronous) {
+      gather_delays(clients, problem, static_cast<std::size_t>(options.max_staleness), *topology->delays(),
+                    solved.result);
+    }
   } catch (const ClientLost&) {
     if (outcomes.empty()) outcomes = sinkhorn.so_far();
     if (solved.result.rows == 0) {
@@ -163,7 +167,8 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const Timer wall;
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
-  CountingCommunicator traffic(communicator);
+  NumberingCommunicator numbered(communicator);
+  CountingCommunicator traffic(numbered);
   {
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
     const Collectives everyone(traffic, Route::through_root);
@@ -179,11 +184,10 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
   const int threads = threads_to_use(options, place);
-  std::vector<Layout> layouts;
-  for (std::size_t k = 0; k < clients.size(); ++k) layouts.push_back(entry.layout(k, clients.size(), options));
-
-  require_devices(clients, problem, options, layouts[clients.rank()].row_slices.size() > 0);
-  const CheckedProblem checked = check_problem(problem, options, layouts, clients, threads);
+  const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
+  const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
+  require_devices(clients, problem, options, holds_costs);
+  const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads);
   const Computing computing = choose_backend(clients, options, checked);
   options.backend = computing.backend->name;
   require_memory(clients, options, checked, threads);

@@ -139,21 +139,53 @@ void spread_known_potentials(const CheckedProblem& problem, std::span<const Outc
   spread(problem.columns, &WholePotentials::g, result.g, result.g_rest);
 }
 
-std::vector<DelayRow> delays_seen(std::size_t client, const DelayTable* table) {
+namespace {
+
+/// What a client hears of: who has no lines of a kind says nothing about it.
+std::vector<std::pair<SliceKind, std::size_t>> slices_of_others(const CheckedProblem& problem, std::size_t client) {
+  std::vector<std::pair<SliceKind, std::size_t>> slices;
+  for (const SliceKind kind : {SliceKind::u, SliceKind::v}) {
+    const Side& side = kind == SliceKind::u ? problem.rows : problem.columns;
+    for (std::size_t from = 0; from < problem.clients; ++from) {
+      if (from != client && !side.slices[from].empty()) slices.emplace_back(kind, from);
+    }
+  }
+  return slices;
+}
+
+/// What client `to` has seen, as it says.
+void read_delays(const FromPeer& peer, const CheckedProblem& problem, std::size_t to, std::span<const double> numbers,
+                 std::vector<DelayRow>& rows) {
+  const auto next = [&](std::uint64_t most) {
+    if (numbers.empty()) peer.refuse("fewer delays than there are slices");
+    const std::uint64_t number = peer.count(numbers.front(), most, "a number of delays");
+    numbers = numbers.subspan(1);
+    return number;
+  };
+  for (const auto& [kind, from] : slices_of_others(problem, to)) {
+    DelayRow row{kind == SliceKind::u ? 'u' : 'v', from, to, {}, next(kMostCount)};
+    const std::size_t ages = next(numbers.size());
+    for (std::size_t age = 0; age < ages; ++age) row.uses.push_back(next(kMostCount));
+    rows.push_back(std::move(row));
+  }
+  if (!numbers.empty()) peer.refuse("more delays than there are slices");
+}
+
+}  // namespace
+
+std::vector<DelayRow> delays_seen(const CheckedProblem& problem, const DelayTable* table) {
   std::vector<DelayRow> rows;
   if (table == nullptr) return rows;
-  for (const SliceKind kind : {SliceKind::u, SliceKind::v}) {
-    for (std::size_t from = 0; from < table->clients(); ++from) {
-      if (from == client) continue;
-      const DelayTable::Entry& entry = table->of(kind, from);
-      rows.push_back({kind == SliceKind::u ? 'u' : 'v', from, client, entry.uses, entry.superseded});
-    }
+  for (const auto& [kind, from] : slices_of_others(problem, problem.client)) {
+    const DelayTable::Entry& entry = table->of(kind, from);
+    rows.push_back({kind == SliceKind::u ? 'u' : 'v', from, problem.client, entry.uses, entry.superseded});
   }
   return rows;
 }
 
-void gather_delays(const Collectives& clients, const DelayTable& own, Result& result) {
-  const std::vector<DelayRow> seen = delays_seen(clients.rank(), &own);
+void gather_delays(const Collectives& clients, const CheckedProblem& problem, std::size_t max_staleness,
+                   const DelayTable& own, Result& result) {
+  const std::vector<DelayRow> seen = delays_seen(problem, &own);
   std::vector<double> numbers;
   for (const DelayRow& row : seen) {
     numbers.push_back(static_cast<double>(row.superseded));
@@ -164,10 +196,13 @@ void gather_delays(const Collectives& clients, const DelayTable& own, Result& re
   const auto length = static_cast<double>(numbers.size());
   std::vector<double> lengths(root ? clients.size() : 0);
   clients.gather({&length, 1}, std::vector<std::size_t>(clients.size(), 1), lengths, kRoot);
+  // Ages are from 0 to one more than is allowed, which stands for all above.
+  const std::size_t most_ages = max_staleness + 2;
   std::vector<std::size_t> counts(clients.size(), numbers.size());
   std::size_t total = 0;
   for (std::size_t k = 0; k < lengths.size(); ++k) {
-    counts[k] = static_cast<std::size_t>(lengths[k]);
+    const std::size_t rows = slices_of_others(problem, k).size();
+    counts[k] = from_peer(clients, k).count(lengths[k], rows * (2 + most_ages), "a length of delays");
     total += counts[k];
   }
   std::vector<double> all(total);
@@ -175,18 +210,10 @@ void gather_delays(const Collectives& clients, const DelayTable& own, Result& re
   result.delays = seen;
   if (!root) return;
   result.delays.clear();
-  const double* at = all.data();
+  std::span<const double> left = all;
   for (std::size_t to = 0; to < clients.size(); ++to) {
-    for (const char slice : {'u', 'v'}) {
-      for (std::size_t from = 0; from < clients.size(); ++from) {
-        if (from == to) continue;
-        DelayRow row{slice, from, to, {}, static_cast<std::uint64_t>(at[0])};
-        const auto ages = static_cast<std::size_t>(at[1]);
-        at += 2;
-        for (std::size_t age = 0; age < ages; ++age) row.uses.push_back(static_cast<std::uint64_t>(*at++));
-        result.delays.push_back(std::move(row));
-      }
-    }
+    read_delays(from_peer(clients, to), problem, to, left.first(counts[to]), result.delays);
+    left = left.subspan(counts[to]);
   }
 }
 
@@ -227,22 +254,24 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
   if (!root) all = numbers;
   for (std::size_t k = 0; k < (root ? clients.size() : 1); ++k) {
     const double* at = all.data() + k * numbers.size();
-    const auto whole = [&at](std::size_t i) { return static_cast<std::uint64_t>(at[i]); };
+    const FromPeer peer = from_peer(clients, root ? k : clients.rank());
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto whole = [&](std::size_t i) { return peer.count(at[i], kMostCount, "a count of its report"); };
     ClientReport one;
     one.client = root ? k : clients.rank();
     one.first_row = problem.rows.given_slices[one.client].first;
     one.last_row = problem.rows.given_slices[one.client].last;
     one.first_column = problem.columns.given_slices[one.client].first;
     one.last_column = problem.columns.given_slices[one.client].last;
-    one.compute_seconds = at[0];
-    one.communication_seconds = at[1];
+    one.compute_seconds = peer.number(at[0], 0, infinity, "a time of its report");
+    one.communication_seconds = peer.number(at[1], 0, infinity, "a time of its report");
     one.exchanges = whole(2);
     one.kernel_bytes = whole(3);
     one.peak_memory_bytes = whole(4);
-    one.iterations = static_cast<std::int64_t>(at[5]);
+    one.iterations = static_cast<std::int64_t>(whole(5));
     one.sent = {whole(6), whole(7), whole(8), whole(9)};
     one.received = {whole(10), whole(11), whole(12), whole(13)};
-    one.device = static_cast<int>(at[14]);
+    one.device = static_cast<int>(peer.number(at[14], -1, 1e6, "a device"));
     result.kernel_bytes += one.kernel_bytes;
     result.exchanges = std::max(result.exchanges, one.exchanges);
     result.clients.push_back(one);

@@ -34,8 +34,9 @@ void keep_own_potentials(const Collectives& clients, const CheckedProblem& probl
                          Result& result);
 
 /// What a client has seen of the others' slices; nothing if it kept no table.
-[[nodiscard]] std::vector<DelayRow> delays_seen(std::size_t client, const DelayTable* table);
-/// All clients' rows at client 0, its own elsewhere.
-void gather_delays(const Collectives& clients, const DelayTable& own, Result& result);
+[[nodiscard]] std::vector<DelayRow> delays_seen(const CheckedProblem& problem, const DelayTable* table);
+/// All clients' rows at client 0, its own elsewhere. max_staleness: no slice was used that was older.
+void gather_delays(const Collectives& clients, const CheckedProblem& problem, std::size_t max_staleness,
+                   const DelayTable& own, Result& result);
 
 }  // namespace fedsinkhorn

@@ -27,6 +27,9 @@ struct ClientShape {
 /// A number that other machines hardly have.
 [[nodiscard]] double this_machine();
 
+/// What a client of so many needs whatever the problem is.
+[[nodiscard]] double bytes_to_meet(std::size_t clients);
+
 /// On the host. As float64, which no shape can make wrap. Inputs are not counted.
 [[nodiscard]] double bytes_for(const Options& options, const ClientShape& shape, int threads);
 /// Of that, the kernel; backend cuda: what is on the device instead.

@@ -8,9 +8,11 @@
 
 #include "comm/alone.hpp"
 #include "comm/transports.hpp"
+#include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "registry.hpp"
 #include "solve/client_solve.hpp"
+#include "solve/memory_needs.hpp"
 #include "solve/mpi_session.hpp"
 
 namespace fedsinkhorn {
@@ -23,6 +25,18 @@ Seconds checked_timeout(double seconds) {
   return Seconds(std::min(seconds, 1e9));
 }
 
+/// Before any of them is there: what clients of one process need by themselves.
+void require_room_for(std::size_t clients) {
+  if (clients == 1) return;
+  const std::uint64_t needed = whole_bytes(static_cast<double>(clients) * bytes_to_meet(clients));
+  const std::uint64_t available = available_memory();
+  if (needed <= available) return;
+  throw InputError("memory",
+                   fmt::format("{} clients of one process need {} by themselves but {} is available", clients,
+                               human_bytes(needed), human_bytes(available)),
+                   "use fewer --clients");
+}
+
 /// problem_of(client): what each client has.
 template <class ProblemOf>
 Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
@@ -33,6 +47,7 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
     throw InputError("--transport", "'" + options.transport + "' is not for clients of one process",
                      "use threads or simulated, or start the program with mpirun");
   }
+  require_room_for(clients);
   // Of simulated clients one computes at a time.
   const ClientPlace place{simulated ? "simulated" : "threads", simulated ? 1 : clients, true, simulated};
   std::optional<Result> result;  // of client 0

@@ -50,7 +50,7 @@ class Asynchronous final : public AllToAll {
       step = iterate(stretch, stretch.iteration + made + 1, bulletin);
       if (step != Step::left) ++made;
     }
-    const std::int64_t most = bulletin.part(made);
+    const std::int64_t most = bulletin.part(made, stretch.last - stretch.iteration);
     exchanges_ += bulletin.waits() + 1;
     columns_.gather(stretch.targets, stretch.v, v_.data());
     settle();
@@ -165,7 +165,8 @@ class Asynchronous final : public AllToAll {
     for (std::size_t k = 0; k < targets; ++k) {
       std::copy_n(values.data() + k * slice.size(), slice.size(),
                   v_.begin() + static_cast<std::ptrdiff_t>(k * columns_.whole_size() + slice.first));
-      notes_[from][k] = read_note(values.data() + targets * slice.size() + k * kNoteNumbers);
+      notes_[from][k] =
+          read_note(from_peer(everyone_, from), values.data() + targets * slice.size() + k * kNoteNumbers);
     }
   }
 

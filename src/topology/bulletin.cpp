@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm/from_peer.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
@@ -270,7 +272,7 @@ void Bulletin::note_use(SliceKind kind) {
   }
 }
 
-std::int64_t Bulletin::part(std::int64_t number) {
+std::int64_t Bulletin::part(std::int64_t number, std::int64_t most) {
   const std::size_t me = communicator_.rank();
   const auto all_taken_by = [&](std::size_t k) {
     return std::all_of(own_.begin(), own_.end(),
@@ -291,11 +293,16 @@ std::int64_t Bulletin::part(std::int64_t number) {
     farewells_[k].send = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, Tag::farewell);
   }
   wait_until_none([&] { return first_without(has_parted); });
-  auto most = static_cast<double>(number);
+  std::int64_t largest = number;
   for (std::size_t k = 0; k < farewells_.size(); ++k) {
-    if (k != me) most = std::max(most, farewells_[k].incoming[1]);
+    if (k == me) continue;
+    const FromPeer peer(communicator_, k);
+    if (farewells_[k].incoming[0] != shape_.stretch) peer.refuse("a farewell to another stretch of iterations");
+    const auto limit = std::min(static_cast<std::uint64_t>(most), kMostCount);
+    const std::uint64_t made = peer.count(farewells_[k].incoming[1], limit, "a number of iterations");
+    largest = std::max(largest, static_cast<std::int64_t>(made));
   }
-  return static_cast<std::int64_t>(most);
+  return largest;
 }
 
 }  // namespace fedsinkhorn

@@ -98,8 +98,8 @@ class Bulletin {
 
   /// Whether another client wants the end.
   [[nodiscard]] bool is_called() const { return is_called_; }
-  /// The end: see above. Returns the largest number any client gives.
-  [[nodiscard]] std::int64_t part(std::int64_t number);
+  /// The end: see above. Returns the largest number any client gives; none can give more than `most`.
+  [[nodiscard]] std::int64_t part(std::int64_t number, std::int64_t most);
   /// Times this client had to wait.
   [[nodiscard]] std::uint64_t waits() const { return waits_; }
 

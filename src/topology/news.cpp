@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/from_peer.hpp"
+
 namespace fedsinkhorn {
 
 Inbox::Inbox(Communicator& communicator, std::size_t from, Tag tag, std::size_t values, double stretch)
@@ -22,6 +24,10 @@ std::size_t Inbox::take() {
   while (posted_[next_].message->done()) {
     Receive& receive = posted_[next_];
     const NewsStamp stamp{receive.buffer[0], receive.buffer[1], receive.buffer[2], receive.buffer[3]};
+    const FromPeer peer(communicator_, from_);
+    (void)peer.count(stamp.iteration, kMostCount, "an iteration");
+    (void)peer.finite(stamp.published, "a time");
+    (void)peer.finite(stamp.answers, "an iteration that was answered");
     const bool is_newer = stamp.iteration > stamp_.iteration ||
                           (stamp.iteration == stamp_.iteration && stamp.published > stamp_.published);
     if (stamp.stretch == stretch_ && is_newer) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/from_peer.hpp"
 #include "core/marginal_error.hpp"
 
 namespace fedsinkhorn {
@@ -17,6 +18,7 @@ struct Note {
   static constexpr unsigned kUnusable = 2;   ///< some scaling is zero, infinite or not a number
   static constexpr unsigned kStop = 4;       ///< this client was asked to stop
   static constexpr unsigned kRunaway = 8;    ///< potentials beyond what any plan could justify
+  static constexpr unsigned kAllFlags = 15;
 
   double flags = 0;
   ErrorPart error_a{};  ///< before the update of u; on checks only
@@ -52,8 +54,13 @@ inline void write_notes(std::span<const Note> notes, double* to) {
   }
 }
 
-/// shape: a note with as many sums and maxima.
-[[nodiscard]] inline Note read_note(const double* from, const Note& shape = {}) {
+/// As another client wrote it. shape: a note with as many sums and maxima.
+[[nodiscard]] inline Note read_note(const FromPeer& peer, const double* from, const Note& shape = {}) {
+  (void)peer.count(from[0], Note::kAllFlags, "flags");
+  // Not a number where scalings are not; but no error is less than none.
+  for (const double error : {from[1], from[3]}) {
+    if (error < 0) peer.refuse(fmt::format("an error of {:g}", error));
+  }
   Note note{from[0], {from[1], from[2]}, {from[3], from[4]}, {}, {}};
   from += kNoteNumbers;
   for (std::size_t k = 0; k < shape.sums.size(); ++k, from += 2) note.sums.push_back({from[0], from[1]});
@@ -76,9 +83,9 @@ class NoteReader {
   NoteReader(Norm norm, std::span<Note> notes) : norm_(norm), notes_(notes) {}
 
   /// What the next client says; the notes are then those of all so far.
-  const double* take(const double* from) {
+  const double* take(const FromPeer& peer, const double* from) {
     for (Note& note : notes_) {
-      Note said = read_note(from, note);
+      Note said = read_note(peer, from, note);
       from += numbers_in(note);
       if (is_first_) {
         note = std::move(said);

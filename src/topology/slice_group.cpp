@@ -4,6 +4,11 @@
 #include <memory>
 
 namespace fedsinkhorn {
+namespace {
+
+constexpr std::size_t kRoot = 0;
+
+}  // namespace
 
 SliceGroup::SliceGroup(const Collectives& clients, std::vector<std::size_t> sizes)
     : clients_(clients), sizes_(std::move(sizes)) {
@@ -24,22 +29,25 @@ void SliceGroup::gather(std::size_t targets, const double* own, double* whole, N
     std::copy_n(own, targets * whole_, whole);
     return;
   }
-  const std::size_t extra = numbers_in(notes);
+  const bool notes_apart = members() > kManyClients && !notes.empty();
+  if (notes_apart) share_notes(norm, notes);
+  const std::span<Note> with = notes_apart ? std::span<Note>() : notes;
+  const std::size_t extra = numbers_in(with);
   const std::size_t me = clients_.rank();
   wire_.resize(targets * whole_ + members() * extra);
   double* mine = wire_.data() + targets * firsts_[me] + me * extra;
   std::copy_n(own, targets * sizes_[me], mine);
-  write_notes(notes, mine + targets * sizes_[me]);
+  write_notes(with, mine + targets * sizes_[me]);
   clients_.allgather(wire_, counts(targets, extra));
 
   const double* from = wire_.data();
-  NoteReader reader(norm, notes);
+  NoteReader reader(norm, with);
   for (std::size_t member = 0; member < members(); ++member) {
     for (std::size_t k = 0; k < targets; ++k) {
       std::copy_n(from, sizes_[member], whole + k * whole_ + firsts_[member]);
       from += sizes_[member];
     }
-    from = reader.take(from);
+    from = reader.take(from_peer(clients_, member), from);
   }
 }
 
@@ -80,8 +88,10 @@ std::vector<double> SliceGroup::summands(std::size_t targets, const double* whol
       std::copy(to.begin(), to.end(), from.begin());
       continue;
     }
-    messages.push_back(communicator.start_receive(std::as_writable_bytes(from), member, Tag::slice));
-    messages.push_back(communicator.start_send(std::as_bytes(to), member, Tag::slice));
+    if (!from.empty()) {
+      messages.push_back(communicator.start_receive(std::as_writable_bytes(from), member, Tag::slice));
+    }
+    if (!to.empty()) messages.push_back(communicator.start_send(std::as_bytes(to), member, Tag::slice));
   }
   for (const auto& message : messages) communicator.wait(*message);
   return result;
@@ -91,10 +101,25 @@ void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
   if (members() == 1 || notes.empty()) return;
   std::vector<double> mine(numbers_in(notes));
   write_notes(notes, mine.data());
-  const std::vector<double> all = clients_.allgather_numbers(mine);
+  const bool many = members() > kManyClients;
+  const bool reads_all = !many || clients_.rank() == kRoot;
+  std::vector<double> all;
+  if (many) {
+    all.resize(reads_all ? members() * mine.size() : 0);
+    clients_.gather(mine, std::vector<std::size_t>(members(), mine.size()), all, kRoot);
+  } else {
+    all = clients_.allgather_numbers(mine);
+  }
   NoteReader reader(norm, notes);
   const double* from = all.data();
-  for (std::size_t member = 0; member < members(); ++member) from = reader.take(from);
+  for (std::size_t member = 0; reads_all && member < members(); ++member) {
+    from = reader.take(from_peer(clients_, member), from);
+  }
+  if (!many) return;
+  // One combines them for all: c notes instead of c^2.
+  write_notes(notes, mine.data());
+  clients_.broadcast(std::as_writable_bytes(std::span(mine)), kRoot);
+  NoteReader(norm, notes).take(from_peer(clients_, kRoot), mine.data());
 }
 
 std::vector<std::size_t> sizes_of(std::span<const Range> slices) {

@@ -24,7 +24,8 @@ class SliceGroup {
   [[nodiscard]] Range own_slice() const { return slice(clients_.rank()); }
   [[nodiscard]] Range slice(std::size_t member) const { return {firsts_[member], firsts_[member] + sizes_[member]}; }
 
-  /// Everyone gets to know the whole, and the notes of all, combined.
+  /// Everyone gets to know the whole, and the notes of all, combined. With more than kManyClients members the first
+  /// one combines the notes, and they travel by themselves.
   void gather(std::size_t targets, const double* own, double* whole, Norm norm = Norm::l1, std::span<Note> notes = {});
   /// own = the sum over the members, in the order of the ranks, of what they have for this one.
   void sum(std::size_t targets, const double* whole, double* own);

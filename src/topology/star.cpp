@@ -131,16 +131,16 @@ class Star final : public Topology {
     write_notes(notes, own.data() + targets * columns_.own_size());
     v_.resize(targets * (is_server() ? columns_.whole_size() : columns_.own_size()));
     if (!is_server()) std::copy_n(v, v_.size(), v_.begin());
-    columns_.collect(targets, own, extra, [&](std::size_t, Range slice, const double* values) {
+    columns_.collect(targets, own, extra, [&](std::size_t client, Range slice, const double* values) {
       for (std::size_t k = 0; k < targets; ++k, values += slice.size()) {
         std::copy_n(values, slice.size(), v_.data() + k * columns_.whole_size() + slice.first);
       }
-      reader.take(values);
+      reader.take(from_peer(everyone_, client), values);
     });
     std::vector<double> verdict(extra);
     write_notes(notes, verdict.data());
     everyone_.broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
-    NoteReader(norm_, notes).take(verdict.data());
+    NoteReader(norm_, notes).take(from_peer(everyone_, kServer), verdict.data());
   }
 
   void rows(std::size_t targets, double* q, double* u) override {

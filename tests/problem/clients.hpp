@@ -12,11 +12,9 @@
 
 namespace fedsinkhorn::testing {
 
-inline std::vector<Layout> layouts_of(const std::string& topology, std::size_t clients, const Options& options = {}) {
+inline LayoutOf layouts_of(const std::string& topology, std::size_t clients, const Options& options = {}) {
   const TopologyEntry& entry = find_entry(topologies(), topology, "--topology");
-  std::vector<Layout> layouts;
-  for (std::size_t k = 0; k < clients; ++k) layouts.push_back(entry.layout(k, clients, options));
-  return layouts;
+  return [&entry, clients, options](std::size_t client) { return entry.layout(client, clients, options); };
 }
 
 /// Runs body(communicator) at every client and catches what it throws: its text, or "" where nothing was thrown, by
@@ -39,7 +37,7 @@ inline std::vector<std::string> complaints(std::size_t clients, const std::funct
 /// The problem as every client sees it after all have checked theirs.
 inline std::vector<CheckedProblem> checked_by_all(const std::vector<Problem>& problems, const std::string& topology,
                                                   const Options& options = {}) {
-  const std::vector<Layout> layouts = layouts_of(topology, problems.size(), options);
+  const LayoutOf layouts = layouts_of(topology, problems.size(), options);
   std::vector<CheckedProblem> checked(problems.size());
   run_on_threads(problems.size(), Seconds(60), [&](Communicator& communicator) {
     const std::size_t k = communicator.rank();
@@ -51,7 +49,7 @@ inline std::vector<CheckedProblem> checked_by_all(const std::vector<Problem>& pr
 /// What each client says when they check these problems together.
 inline std::vector<std::string> complaints_about(const std::vector<Problem>& problems, const std::string& topology,
                                                  const Options& options = {}) {
-  const std::vector<Layout> layouts = layouts_of(topology, problems.size(), options);
+  const LayoutOf layouts = layouts_of(topology, problems.size(), options);
   return complaints(problems.size(), [&](Communicator& communicator) {
     (void)check_problem(problems[communicator.rank()], options, layouts, Collectives(communicator), 1);
   });

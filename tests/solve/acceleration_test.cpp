@@ -495,7 +495,8 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   CountingCommunicator traffic(nobody);
   const Collectives clients(traffic, Route::direct);
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
-  const CheckedProblem problem = check_problem(owned.view(), options, {entry.layout(0, 1, options)}, clients, 1);
+  const CheckedProblem problem = check_problem(
+      owned.view(), options, [&](std::size_t) { return entry.layout(0, 1, options); }, clients, 1);
   const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
   NoisyTopology topology(entry.make({problem, options, clients, block}), noise);
   Monitor monitor(options, problem, traffic);

@@ -1,6 +1,4 @@
-// libFuzzer target for the .npy header parser. It needs clang:
-//   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
-//       fuzz/npy_header_fuzz.cpp src/io/npy_header.cpp -o npy_header_fuzz
+// libFuzzer target for the .npy header parser.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

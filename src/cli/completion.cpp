@@ -72,12 +72,14 @@ std::string cases_of(const CLI::App& command) {
   for (const CLI::Option* option : named_options(command)) {
     if (!takes_value(*option)) continue;
     std::vector<std::string> patterns;
-    for (const std::string& word : words_of_option(*option)) patterns.push_back(in_quotes(name + " " + word));
+    for (const std::string& word : words_of_option(*option)) {
+      patterns.push_back(fmt::format("'{} {}'", name, word));
+    }
     text += fmt::format("    {}) {} ;;\n", joined(patterns, " | "), values(*option));
   }
   std::string words = option_names(command);
   for (const CLI::Option* option : command.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
-    words = joined(choices_of_option(*option), " ") + " " + words;
+    words = fmt::format("{} {}", joined(choices_of_option(*option), " "), words);
   }
   return text + fmt::format("    '{} '*) words={} ;;\n", name, in_quotes(words));
 }

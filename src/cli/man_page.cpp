@@ -117,7 +117,7 @@ std::string command_section(const CLI::App& app, const CLI::App& command) {
 }  // namespace
 
 std::string man_page(const CLI::App& app) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   std::string title = name;
   std::transform(title.begin(), title.end(), title.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
   std::string description = app.get_description();

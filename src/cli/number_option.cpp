@@ -35,8 +35,7 @@ struct Decimal {
 };
 
 std::string_view take_digits(std::string_view& word) {
-  const std::size_t count =
-      static_cast<std::size_t>(std::find_if_not(word.begin(), word.end(), is_digit) - word.begin());
+  const auto count = static_cast<std::size_t>(std::find_if_not(word.begin(), word.end(), is_digit) - word.begin());
   const std::string_view digits = word.substr(0, count);
   word.remove_prefix(count);
   return digits;
@@ -78,6 +77,18 @@ std::optional<Decimal> read_decimal(std::string_view word) {
   }
   result.digits.erase(0, result.digits.find_first_not_of('0'));
   return result;
+}
+
+/// Of a whole number, none from 2^64 on.
+std::optional<std::uint64_t> magnitude(const Decimal& decimal) {
+  if (decimal.digits.empty()) return 0;
+  constexpr std::int64_t most_digits = 20;
+  if (static_cast<std::int64_t>(decimal.digits.size()) + decimal.exponent > most_digits) return std::nullopt;
+  const std::string digits = decimal.digits + std::string(static_cast<std::size_t>(decimal.exponent), '0');
+  std::uint64_t value = 0;
+  const auto [stop, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (wrong != std::errc()) return std::nullopt;
+  return value;
 }
 
 std::string range_text(IntegerRange range) {
@@ -134,26 +145,15 @@ std::string normalize_integer(std::string& word, IntegerRange range) {
   if (!decimal || (!decimal->digits.empty() && decimal->exponent < 0)) {
     return fmt::format("'{}' is no whole number; give one {}", word, range_text(range));
   }
-  // 2^64 has 20 digits.
-  const bool is_long = static_cast<std::int64_t>(decimal->digits.size()) + decimal->exponent > 20;
-  std::uint64_t magnitude = 0;
-  bool is_beyond = is_long && !decimal->digits.empty();
-  if (!is_beyond && !decimal->digits.empty()) {
-    const std::string digits = decimal->digits + std::string(static_cast<std::size_t>(decimal->exponent), '0');
-    const auto [stop, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude);
-    is_beyond = wrong != std::errc();
+  const bool is_negative = decimal->is_negative && !decimal->digits.empty();
+  const std::optional<std::uint64_t> value = magnitude(*decimal);
+  if (is_negative || (value && *value < range.least)) {
+    return fmt::format("{} is too small; give a whole number {}", word, range_text(range));
   }
-  // The magnitude of the least, which may be -2^63.
-  const std::uint64_t below = range.least < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(range.least) : 0;
-  const bool is_negative = decimal->is_negative && (magnitude > 0 || is_beyond);
-  const bool is_too_small = is_negative
-                                ? is_beyond || magnitude > below || range.least >= 0
-                                : !is_beyond && range.least > 0 && magnitude < static_cast<std::uint64_t>(range.least);
-  if (is_too_small) return fmt::format("{} is too small; give a whole number {}", word, range_text(range));
-  if (!is_negative && (is_beyond || magnitude > range.most)) {
+  if (!value || *value > range.most) {
     return fmt::format("{} is too large; give a whole number from {} to {}", word, range.least, range.most);
   }
-  word = fmt::format("{}{}", is_negative ? "-" : "", magnitude);
+  word = std::to_string(*value);
   return "";
 }
 

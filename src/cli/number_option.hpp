@@ -10,9 +10,9 @@
 
 namespace fedsinkhorn {
 
-/// Smallest and largest that make sense.
+/// Smallest and largest that make sense; no option takes negative ones.
 struct IntegerRange {
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::int64_t>::max();
 };
 

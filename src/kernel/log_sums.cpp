@@ -187,7 +187,7 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
     for (PlanSums& sums : result) {
       std::ranges::fill(sums.rows, kUnknown);
       std::ranges::fill(sums.columns, kUnknown);
-      sums.logarithm = kUnknown;
+      sums.logarithm = sums.cost = sums.divergence = {kUnknown, 0};
     }
   }
   return result;

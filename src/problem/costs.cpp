@@ -294,8 +294,10 @@ void agree_on_costs(const Collectives& clients, int threads, const StopRequest& 
     const std::array<double, 4> mine = {reach[0].from_origin, reach[0].from_place, reach[1].from_origin,
                                         reach[1].from_place};
     const std::vector<double> all = clients.allgather_numbers(mine);
-    const Reach x = {greatest(clients, all, 4, 0, "a length of points"), greatest(clients, all, 4, 1, "a length of points")};
-    const Reach y = {greatest(clients, all, 4, 2, "a length of points"), greatest(clients, all, 4, 3, "a length of points")};
+    const Reach x = {greatest(clients, all, 4, 0, "a length of points"),
+                     greatest(clients, all, 4, 1, "a length of points")};
+    const Reach y = {greatest(clients, all, 4, 2, "a length of points"),
+                     greatest(clients, all, 4, 3, "a length of points")};
     // The metric is known to whoever holds points.
     const double own = points == nullptr ? 0 : largest_possible_cost(points->metric, x, y);
     checked.largest_cost = greatest(clients, clients.allgather_numbers({&own, 1}), 1, 0, "a largest cost");

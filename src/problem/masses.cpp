@@ -78,8 +78,9 @@ double least_positive(const Collectives& clients, std::span<const double> own) {
   }
   const std::vector<double> all = clients.allgather_numbers({&least, 1});
   for (std::size_t k = 0; k < all.size(); ++k) {
-    least = std::min(least, from_peer(clients, k).number(all[k], std::numeric_limits<double>::denorm_min(),
-                                                         std::numeric_limits<double>::infinity(), "a least mass"));
+    least = std::min(least, from_peer(clients, k)
+                                .number(all[k], std::numeric_limits<double>::denorm_min(),
+                                        std::numeric_limits<double>::infinity(), "a least mass"));
   }
   return least;
 }

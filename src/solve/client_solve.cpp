@@ -221,8 +221,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     clients.barrier();  // who has left does not answer any more and would be taken for lost
   } catch (const ClientLost& lost) {
     const bool knows_all = know_all_slices(checked, solved.outcomes);
-    const bool has_own =
-        entry.is_asynchronous && !place.shares_process && know_own_rows(checked, solved.outcomes);
+    const bool has_own = entry.is_asynchronous && !place.shares_process && know_own_rows(checked, solved.outcomes);
     if (!knows_all && !has_own) throw;
     if (!is_in_given_units) to_given_units(checked, gauge, solved.outcomes);
     set_rounding_error(checked, options, rest_sizes(checked, solved.outcomes), result);

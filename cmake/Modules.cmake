@@ -78,4 +78,10 @@ function(fedsinkhorn_library)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/fedsinkhorn-config.cmake
                 ${PROJECT_BINARY_DIR}/fedsinkhorn-config-version.cmake
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fedsinkhorn)
+
+  # For those who build without CMake. Relative to itself, so that an installed tree can be moved.
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+             OUTPUT_VARIABLE FEDSINKHORN_PC_TO_PREFIX)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/fedsinkhorn.pc.in ${PROJECT_BINARY_DIR}/fedsinkhorn.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/fedsinkhorn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()

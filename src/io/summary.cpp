@@ -17,6 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Of docs/summary.schema.json: grows when a field goes or changes its meaning.
+constexpr int kSummarySchemaVersion = 1;
+
 Json costs(const Costs& cost) {
   return {{"linear", cost.linear},
           {"entropy", cost.entropy},
@@ -103,6 +106,7 @@ Json delays_json(std::span<const DelayRow> delays, std::size_t clients) {
 
 std::string summary_json(const Result& result, const Options& options, double epsilon) {
   Json json;
+  json["schema_version"] = kSummarySchemaVersion;
   json["status"] = name_of(result.status);
   if (result.status == Status::client_lost) json["lost_clients"] = result.lost_clients;
   if (const std::string what_to_try = hint(result, options); !what_to_try.empty()) json["hint"] = what_to_try;

@@ -17,12 +17,15 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <ostream>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
+
+#include "support/summary_schema.hpp"
 
 #ifndef FEDSINKHORN_BINARY
 #error "FEDSINKHORN_BINARY must name the program under test"
@@ -150,7 +153,29 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+/// Every summary.json below a folder, and when it was written.
+std::map<fs::path, fs::file_time_type> summaries_in(const fs::path& folder) {
+  std::map<fs::path, fs::file_time_type> found;
+  if (folder.empty()) return found;
+  const auto options = fs::directory_options::skip_permission_denied;
+  std::error_code gone;  // meanwhile
+  for (const auto& entry : fs::recursive_directory_iterator(folder, options, gone)) {
+    if (entry.path().filename() != "summary.json" || !entry.is_regular_file(gone)) continue;
+    found[entry.path()] = entry.last_write_time(gone);
+  }
+  return found;
+}
+
+/// Those that a run has written follow the schema, whether its test looks at them or not.
+void expect_sound_summaries(const std::map<fs::path, fs::file_time_type>& before, const fs::path& folder) {
+  for (const auto& [path, written] : summaries_in(folder)) {
+    if (const auto old = before.find(path); old != before.end() && old->second == written) continue;
+    EXPECT_EQ(testing::schema_violations(read_json(path)), "") << path;
+  }
+}
+
 RunResult run_program(const Arguments& program, const std::vector<std::string>& settings, const RunOptions& options) {
+  const auto summaries_before = summaries_in(options.folder);
   Pipe out;
   Pipe err;
   const pid_t child = SpawnPlan(options.folder, out.writing(), err.writing()).spawn(program, settings);
@@ -199,6 +224,7 @@ RunResult run_program(const Arguments& program, const std::vector<std::string>& 
   if (result.signal_sent) result.end_seconds = seconds_since(sent);
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.peak_bytes = static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+  expect_sound_summaries(summaries_before, options.folder);
   return result;
 }
 

@@ -2,13 +2,66 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
+
+#include "support/summary_schema.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
+using nlohmann::json;
+
+/// Of the first client of a solve that has ended.
+Result small_result() {
   Result result;
+  result.topology = "centralized";
+  result.transport = "threads";
+  result.method = "sinkhorn";
+  result.backend = "cpu";
+  result.simd = "baseline";
+  result.targets = 1;
+  result.clients.resize(1);
+  return result;
+}
+
+/// The summary, which must follow the schema.
+json summary_of(const Result& result, const Options& options = {}, double epsilon = 1) {
+  const auto summary = json::parse(summary_json(result, options, epsilon));
+  EXPECT_EQ(testing::schema_violations(summary), "");
+  return summary;
+}
+
+TEST(Summary, TheSchemaIsStrict) {
+  const json good = summary_of(small_result());
+  EXPECT_EQ(good.at("schema_version"), 1);
+  const auto expect_refused = [&](const char* what, const std::function<void(json&)>& spoil) {
+    json bad = good;
+    spoil(bad);
+    EXPECT_NE(testing::schema_violations(bad), "") << what;
+  };
+  for (const auto& field : good.items()) {
+    expect_refused("a field is missing", [&](json& summary) { summary.erase(field.key()); });
+    expect_refused("a field has no value", [&](json& summary) {
+      summary[field.key()] = field.key() == "error_floor" ? json("none") : json(nullptr);
+    });
+  }
+  expect_refused("an unknown field", [](json& summary) { summary["colour"] = 1; });
+  expect_refused("an unknown cost", [](json& summary) { summary["cost"]["colour"] = 1; });
+  expect_refused("an unknown field of a client", [](json& summary) { summary["clients"][0]["colour"] = 1; });
+  expect_refused("no phase", [](json& summary) { summary["clients"][0]["sent"].erase("rounds"); });
+  expect_refused("a status there is not", [](json& summary) { summary["status"] = "finished"; });
+  expect_refused("half an iteration", [](json& summary) { summary["iterations"] = 1.5; });
+  expect_refused("less than nothing", [](json& summary) { summary["rows"] = -1; });
+  expect_refused("async without its options", [](json& summary) { summary["topology"] = "async"; });
+  expect_refused("simulated without a seed", [](json& summary) { summary["transport"] = "simulated"; });
+  expect_refused("targets that are not listed", [](json& summary) { summary["targets"] = 2; });
+  expect_refused("nobody is named", [](json& summary) { summary["status"] = "client_lost"; });
+  expect_refused("another version", [](json& summary) { summary["schema_version"] = 2; });
+}
+
+TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
+  Result result = small_result();
   result.status = Status::iteration_limit;
   result.iterations = 12;
   result.rows = 3;
@@ -20,7 +73,7 @@ TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
   client.compute_seconds = 0.25;
   client.sent = {1, 20, 300, 4000};
   result.clients = {client};
-  const auto json = nlohmann::json::parse(summary_json(result, Options{}, 1e-17));
+  const auto json = summary_of(result, {}, 1e-17);
   EXPECT_EQ(json.at("status"), "iteration_limit");
   EXPECT_EQ(json.at("error").at("norm"), "l1");
   EXPECT_EQ(json.at("error").at("a").get<double>(), 0.1 + 0.2);
@@ -40,14 +93,14 @@ TEST(Summary, KeepsEveryDigitAndTheNamesOfTheContract) {
 }
 
 TEST(Summary, TheDeviceIsNamed) {
-  Result result;
+  Result result = small_result();
   result.backend = "cuda";
   result.device = "Some GPU";
   result.clients.resize(2);
   result.clients[1].device = 1;
   Options options;
   options.precision = Precision::bfloat16;
-  const auto json = nlohmann::json::parse(summary_json(result, options, 1));
+  const auto json = summary_of(result, options);
   EXPECT_EQ(json.at("backend"), "cuda");
   EXPECT_EQ(json.at("device"), "Some GPU");
   EXPECT_EQ(json.at("precision"), "bfloat16");
@@ -57,10 +110,10 @@ TEST(Summary, TheDeviceIsNamed) {
 }
 
 TEST(Summary, SeveralTargetsAreListed) {
-  Result result;
+  Result result = small_result();
   result.targets = 2;
   result.per_target = {{Status::converged, 5, {}, {}}, {Status::interrupted, 7, {}, {}}};
-  const auto json = nlohmann::json::parse(summary_json(result, Options{}, 1));
+  const auto json = summary_of(result);
   EXPECT_EQ(json.at("per_target").size(), 2U);
   EXPECT_EQ(json.at("per_target").at(1).at("status"), "interrupted");
 }

@@ -104,18 +104,6 @@ void column_log_sums(const LogContext& context, std::span<const double> phi, std
   if (context.is_to_stop()) std::ranges::fill(sums, kUnknown);
 }
 
-double divergence_term(double kernel, double kernel_log) {
-  // sum over k >= 2 of t^k (k - 1) / k!, since the sum of the three terms would lose all its digits for small t.
-  constexpr double near = 0.25;
-  const double t = kernel_log / kernel;  // NaN for K = 0, which is not near
-  double series = 12.0 / 6227020800.0;
-  for (const double coefficient : {11.0 / 479001600.0, 10.0 / 39916800.0, 9.0 / 3628800.0, 8.0 / 362880.0,
-                                   7.0 / 40320.0, 6.0 / 5040.0, 5.0 / 720.0, 4.0 / 120.0, 3.0 / 24.0, 2.0 / 6.0, 0.5}) {
-    series = series * t + coefficient;
-  }
-  return std::abs(t) < near ? series * t * t : kernel_log - kernel + 1;
-}
-
 std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps<double, double>& products,
                                 std::span<const double> phi, std::span<const double> psi, std::size_t targets,
                                 const double* u, const double* v) {
@@ -147,12 +135,8 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
     for (std::size_t i = range.first; i < range.last && !context.is_to_stop(); i += cpu::kRowBlock) {
       const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
       fill_rows(context.cost, i, count, costs, stride);
-      context.ops.gibbs_and_log_rows(costs.data(), stride, count, stride, phi.data() + i, potentials.data(),
-                                     1 / context.epsilon, kernel.data(), kernel_log.data(), stride);
-      for (std::size_t e = 0; e < count * stride; ++e) {
-        costs[e] = kernel[e] > 0 ? kernel[e] * costs[e] : 0.0;  // forbidden: 0 times infinity
-        divergence[e] = divergence_term(kernel[e], kernel_log[e]);
-      }
+      context.ops.plan_rows(costs.data(), stride, count, stride, phi.data() + i, potentials.data(), 1 / context.epsilon,
+                            {kernel.data(), kernel_log.data(), costs.data(), divergence.data(), stride});
       for (std::size_t k = 0; k < targets; ++k) {
         const double* uk = u + k * n + i;
         const double* vk = scalings.data() + k * stride;

@@ -29,16 +29,13 @@ void row_log_sums(const LogContext& context, std::span<const double> psi, std::s
 void column_log_sums(const LogContext& context, std::span<const double> phi, std::span<const double> log_weights,
                      std::span<double> sums);
 
-/// K t - K + 1 for K = e^t, the term of a Kullback-Leibler divergence: at least 0, and about t^2 / 2 where K is near 1.
-[[nodiscard]] double divergence_term(double kernel, double kernel_log);
-
 /// Sums over the plan P_ij = u_i v_j K_ij, K_ij = exp(t_ij), t_ij = (phi_i + psi_j - C_ij) / epsilon, one target.
 struct PlanSums {
   std::vector<double> rows;     ///< sum_j P_ij
   std::vector<double> columns;  ///< sum_i P_ij
   ExactSum logarithm;           ///< sum_ij P_ij t_ij
   ExactSum cost;                ///< sum_ij P_ij C_ij, forbidden pairs left out
-  ExactSum divergence;          ///< sum_ij u_i v_j divergence_term(K_ij, K_ij t_ij)
+  ExactSum divergence;          ///< sum_ij u_i v_j (K_ij t_ij - K_ij + 1), at least 0
 };
 
 /// One pass over the costs for all targets. u: targets x rows, v: targets x columns.

@@ -244,19 +244,38 @@ void gibbs_rows(const double* cost, std::size_t cost_stride, std::size_t count, 
   }
 }
 
-void gibbs_and_log_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
-                        const double* phi, const double* psi, double inverse_epsilon, double* kernel,
-                        double* kernel_log, std::size_t out_stride) {
+// e^t (t - 1) + 1 = sum over k >= 2 of t^k (k - 1) / k!, for |t| < 1/4: the terms on the left would cancel.
+template <class V>
+V small_divergence(D64 d, V t) {
+  auto series = hn::Set(d, 12.0 / 6227020800.0);
+  for (const double coefficient : {11.0 / 479001600.0, 10.0 / 39916800.0, 9.0 / 3628800.0, 8.0 / 362880.0,
+                                   7.0 / 40320.0, 6.0 / 5040.0, 5.0 / 720.0, 4.0 / 120.0, 3.0 / 24.0, 2.0 / 6.0, 0.5}) {
+    series = hn::MulAdd(series, t, hn::Set(d, coefficient));
+  }
+  return hn::Mul(series, hn::Mul(t, t));
+}
+
+void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns, const double* phi,
+               const double* psi, double inverse_epsilon, const PlanRows& out) {
   const D64 d;
   const auto scale = hn::Set(d, inverse_epsilon);
   const auto zero = hn::Zero(d);
+  const auto one = hn::Set(d, 1.0);
+  const auto near = hn::Set(d, 0.25);
   for (std::size_t k = 0; k < count; ++k) {
     const auto row = hn::Set(d, phi[k]);
     for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
-      const auto t = exponent(row, hn::LoadU(d, psi + j), hn::LoadU(d, cost + k * cost_stride + j), scale);
+      const std::size_t at = k * out.stride + j;
+      const auto costs = hn::LoadU(d, cost + k * cost_stride + j);
+      const auto t = exponent(row, hn::LoadU(d, psi + j), costs, scale);
       const auto value = gibbs(d, t);
-      hn::StoreU(value, d, kernel + k * out_stride + j);
-      hn::StoreU(hn::IfThenElseZero(hn::Gt(value, zero), hn::Mul(value, t)), d, kernel_log + k * out_stride + j);
+      const auto exists = hn::Gt(value, zero);
+      const auto logarithm = hn::IfThenElseZero(exists, hn::Mul(value, t));
+      const auto divergence = hn::Add(hn::Sub(logarithm, value), one);
+      hn::StoreU(value, d, out.kernel + at);
+      hn::StoreU(logarithm, d, out.logarithm + at);
+      hn::StoreU(hn::IfThenElseZero(exists, hn::Mul(value, costs)), d, out.cost + at);
+      hn::StoreU(hn::IfThenElse(hn::Lt(hn::Abs(t), near), small_divergence(d, t), divergence), d, out.divergence + at);
     }
   }
 }
@@ -453,7 +472,7 @@ const Simd* table() {
       {dot_rows<float, float, kLine>, add_rows<float, kLine>},
       {gibbs_rows<double>},
       {gibbs_rows<float>},
-      {row_log_sum_exp, column_log_sum_exp, gibbs_and_log_rows},
+      {row_log_sum_exp, column_log_sum_exp, plan_rows},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
       {read_sum, exp_sum},
       fused_cache_bytes(),

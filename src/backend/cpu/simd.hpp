@@ -54,6 +54,15 @@ struct GibbsOps {
                      const double* phi, const double* psi, double inverse_epsilon, S* out, std::size_t out_stride);
 };
 
+/// Rows of values, the same stride for all.
+struct PlanRows {
+  double* kernel;      ///< K = e^t
+  double* logarithm;   ///< K t, 0 where K vanishes
+  double* cost;        ///< K C, 0 where K vanishes; may be where the costs are
+  double* divergence;  ///< K t - K + 1, the term of a Kullback-Leibler divergence: about t^2 / 2 where K is near 1
+  std::size_t stride;
+};
+
 /// Log-domain sums, and what the final evaluation needs. Always float64.
 struct LogOps {
   /// Returns log sum_j exp((psi_j - C_j) / eps); -inf when every term vanishes.
@@ -64,10 +73,9 @@ struct LogOps {
   void (*column_log_sum_exp)(const double* cost, std::size_t columns, double phi, double log_weight,
                              double inverse_epsilon, double* maximum, double* sum);
 
-  /// K_kj and K_kj t_kj with t = ((phi_k + psi_j) - C_kj) / eps; both 0 where K vanishes.
-  void (*gibbs_and_log_rows)(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
-                             const double* phi, const double* psi, double inverse_epsilon, double* kernel,
-                             double* kernel_log, std::size_t out_stride);
+  /// What sums over a plan are made of, with t = ((phi_k + psi_j) - C_kj) / eps.
+  void (*plan_rows)(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
+                    const double* phi, const double* psi, double inverse_epsilon, const PlanRows& out);
 };
 
 /// Blocks of pairwise costs between points. `x` holds `count` rows of `dimension` numbers; `panels` holds the other

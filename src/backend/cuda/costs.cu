@@ -116,7 +116,7 @@ __global__ void join_log_sums(const LogSum* parts, std::size_t chunks, std::size
 
 constexpr int kPlanTargets = static_cast<int>(DeviceCosts::kPlanTargets);
 
-/// K t - K + 1 for K = e^t: see kernel/log_sums.hpp.
+/// K t - K + 1 for K = e^t, by its series where t is small, as on the CPU.
 __device__ double divergence_of(double kernel, double t) {
   if (!(fabs(t) < 0.25)) return kernel > 0 ? kernel * t - kernel + 1 : 1.0;
   constexpr double coefficients[] = {11.0 / 479001600.0,

@@ -311,7 +311,10 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   const auto first_kind = static_cast<Mishap::Kind>(from_root.count(first[1], last_kind, "a kind of mishap"));
   if (first_kind == Mishap::Kind::none) return;
   const std::size_t client = from_root.count(first[0], everyone.size() - 1, "a client's number");
-  const std::string line = everyone.broadcast_text(mine.text.substr(0, most), client, most);
+  const std::string own = mine.text.empty() ? "an unknown failure" : mine.text.substr(0, most);
+  const std::string text = everyone.broadcast_text(own, client, most);
+  const std::string line = text.substr(0, text.find('\0'));
+  if (line.empty()) from_peer(everyone, client).refuse("a failure without a word");
   if (first_kind == Mishap::Kind::interrupted) throw Interrupted();
   if (first_kind == Mishap::Kind::other) throw std::runtime_error(line);
   throw InputError(line);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -105,6 +106,21 @@ TEST_F(MemoryTest, AnOnlineKernelFromPointsHoldsNoMatrix) {
   const RunResult result = solve("--points X.npy Y.npy --kernel online");
   EXPECT_LT(static_cast<double>(result.peak_bytes), 100 * kMegabyte);  // stored: 288 MB
   EXPECT_LT(kernel_bytes(), 100 * kMegabyte);
+}
+
+// Every client once kept what all clients keep: 4 GB.
+TEST_F(MemoryTest, SixHundredClientsTakeWhatIsPredicted) {
+  write_cost(folder_.path() / "C.npy", 3, 4);
+  constexpr double clients = 600;
+  for (const char* transport : {"simulated", "threads"}) {
+    const RunResult result =
+        run_binary(words_of(std::string("solve --cost C.npy --epsilon 0.05 --quiet --backend cpu --clients 600 "
+                                        "--output results --transport ") +
+                            transport),
+                   {.limit = std::chrono::seconds(300), .folder = folder_.path()});
+    EXPECT_EQ(result.status, 0) << result;
+    EXPECT_LT(static_cast<double>(result.peak_bytes), clients * (128 * 1024 + clients * 640) + kProgram) << transport;
+  }
 }
 
 }  // namespace

@@ -450,7 +450,7 @@ void add_solve_command(CLI::App& app, int& status) {
   command->add_flag("--quiet", arguments->quiet, "No progress, no table")->group("Output");
 
   command->callback([arguments, &status] {
-    const StopOnSignal stop_on_signal;  // from the start, while ranks come together, too
+    const EndOnSignal end_on_signal;  // while ranks come together and inputs are opened
     Clients clients = clients_of(*arguments);
     try {
       status = solve_files(*arguments, clients);

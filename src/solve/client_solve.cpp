@@ -180,6 +180,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   CountingCommunicator traffic(communicator);
   {
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
+    communicator.keep_to_root(true);
     const Collectives everyone(traffic, Route::through_root);
     std::optional<SpareThreads> of_this_client;  // there until all clients have theirs
     agree(everyone, [&] {
@@ -192,6 +193,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   options.method = resolved_method(options);
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
+  communicator.keep_to_root(entry.route == Route::through_root);
   const int threads = threads_to_use(options, place);
   std::vector<Layout> layouts;
   for (std::size_t k = 0; k < clients.size(); ++k) layouts.push_back(entry.layout(k, clients.size(), options));

@@ -29,7 +29,7 @@ import tempfile
 import time
 from pathlib import Path
 
-TIMEOUT = 3  # seconds, --timeout of every run
+TIMEOUT = 5  # seconds, --timeout of every run
 PROMISE = TIMEOUT + 5  # by then the ranks are gone
 FOR_MPIRUN = 8  # it waits two seconds before SIGTERM, two before SIGKILL, and tidies up
 FOR_STARTING = 20  # ranks that come up on a busy machine
@@ -41,7 +41,6 @@ SETTINGS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMPI_MCA_odls_base_sigkill_timeout": "2",  # seconds that ranks have to write; 1 may be too few on a busy machine
     "OMP_WAIT_POLICY": "passive",
 }
 
@@ -208,12 +207,16 @@ class Run:
         endless = self.stage in ("rounds", "rebuild")
         words = ["mpirun", "-n", str(self.ranks)] + self.command("out", endless)
         words += ["--topology", self.topology]
+        settings = dict(SETTINGS)
+        if self.aim == "mpirun":
+            # The second that ranks have to write results may be too short on a busy machine.
+            settings["OMPI_MCA_odls_base_sigkill_timeout"] = "2"
         log = self.folder / "log"
         with open(log, "wb") as file:
             # A group of its own: should anything hang, all of it can be ended.
             mpirun = subprocess.Popen(
                 words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                env={**os.environ, **SETTINGS}, start_new_session=True,
+                env={**os.environ, **settings}, start_new_session=True,
             )  # fmt: skip
         ranks = {}
         try:
@@ -248,9 +251,10 @@ class Run:
         if len(lines) > 1:
             raise Failure(f"more than one line: {lines}")
         hard = self.signal == "KILL"
-        # What mpirun gives back: a rank's status; 128 + the signal that ended one; 1 if it was ended itself.
+        # What mpirun gives back: a rank's status; 128 + the signal that ended one, before it could handle it, too; 1 if
+        # it was ended itself.
         documented = {0, 3, 4, 130}
-        by_mpirun = {1, 137, 143, -9, -15, -2} if hard or self.aim == "mpirun" else {143} if self.stage == "start" else set()
+        by_mpirun = {1, 137, 143, -9, -15, -2} if hard or self.aim == "mpirun" else {138, 143} if self.stage == "start" else set()
         if status not in documented | by_mpirun:
             raise Failure(f"status {status}")
         # mpirun kills ranks that have not ended a second after it was told to end.

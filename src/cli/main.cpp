@@ -17,6 +17,7 @@
 #include "cli/number_option.hpp"
 #include "cli/refusal.hpp"
 #include "cli/speaker.hpp"
+#include "cli/stop_on_signal.hpp"
 #include "cli/suggestion.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -101,7 +102,9 @@ int guarded_run(int argc, char** argv) {
     return refuse(error.what());
   } catch (const ClientLost& error) {
     if (!speaks_for_all(error.lost())) let_another_speak(10s);  // it may have results to write
-    if (speaks_for_all(error.lost())) fmt::print(stderr, "{}\n", refusal_line(error.what()));
+    // A rank that mpirun has told to end, because another one has ended, has nothing to add.
+    const bool is_told_to_end = started_by_mpi() && StopOnSignal::requested();
+    if (speaks_for_all(error.lost()) && !is_told_to_end) fmt::print(stderr, "{}\n", refusal_line(error.what()));
     return kClientLost;
   } catch (const Interrupted& stop) {
     if (!speaks_for_all()) let_another_speak(2s);

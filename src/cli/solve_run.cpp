@@ -101,6 +101,7 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
     };
   }
   options.interrupt = &StopOnSignal::requested();
+  const StopOnSignal stop_on_signal;  // while results are written, too
   const Result result = [&] {
     try {
       return solve_with(inputs, options, clients);
@@ -129,7 +130,7 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
 }  // namespace
 
 int run_solve(const SolveArguments& arguments) {
-  const StopOnSignal stop_on_signal;  // from the start, while ranks come together, to the end, while results are written
+  const EndOnSignal end_on_signal;  // while ranks come together and inputs are opened
   report_truncated_inputs();
   Clients clients = clients_of(arguments);
   try {

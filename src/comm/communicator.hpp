@@ -94,6 +94,10 @@ class Communicator {
   /// Tells the others that this client gives up; `text` is what they will throw. Does not throw, does not wait long.
   virtual void give_up(bool bad_input, const char* text) noexcept = 0;
 
+  /// Whether other clients may be out of reach, client 0 excepted (a star, a firewall): notices then go by way of
+  /// client 0, which passes them on. All clients say so at the same point of the program.
+  virtual void keep_to_root(bool /*keeps*/) {}
+
   /// Returns when the message is done. Throws like wait_any and, when the time limit passes first, like miss.
   void wait(Pending& message) {
     if (message.done()) return;

@@ -30,6 +30,7 @@ class ForwardingCommunicator : public Communicator {
   [[nodiscard]] double time_slice() const override { return inner_.time_slice(); }
   void worked(double entries) noexcept override { inner_.worked(entries); }
   void give_up(bool bad_input, const char* text) noexcept override { inner_.give_up(bad_input, text); }
+  void keep_to_root(bool keeps) override { inner_.keep_to_root(keeps); }
 
  protected:
   [[nodiscard]] Communicator& inner() const { return inner_; }

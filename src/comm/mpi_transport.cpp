@@ -35,8 +35,10 @@ constexpr auto kAbandoning = 200ms;
 constexpr int kExitLost = 4;
 // Processes start one after the other, on a busy machine seconds apart: so much more than the time limit they may take.
 constexpr auto kStarting = 1s;
-// mpirun takes more than a second to end the others once one has ended: so long the next one waits before it speaks.
-constexpr auto kTurnToSpeak = 1500ms;
+// When one process has ended, mpirun sends SIGTERM to the others a second later, and SIGKILL after another: so long the
+// next one waits before it speaks. At the end there may be a handler for SIGTERM.
+constexpr auto kTurnAtStart = 1500ms;
+constexpr auto kTurnAtEnd = 2200ms;
 // With these delays, too, all are gone 5 s after the time limit.
 constexpr std::size_t kMostTurns = 2;
 
@@ -71,9 +73,10 @@ std::string name_of_machine() {
 /// limit. One process says why, the first one that is there: when it ends, mpirun ends the rest.
 class Watchdog {
  public:
-  Watchdog(Clock::duration limit, std::string line)
+  /// turn: how long each process waits for the one before to speak.
+  Watchdog(Clock::duration limit, Clock::duration turn, std::string line)
       : line_(std::move(line)),
-        thread_([this, limit] { watch(limit + kTurnToSpeak * std::min(rank_given_by_mpi(), kMostTurns)); }) {}
+        thread_([this, limit, turn] { watch(limit + turn * std::min(rank_given_by_mpi(), kMostTurns)); }) {}
   ~Watchdog() {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -271,7 +274,7 @@ void MpiCommunicator::idle(std::uint64_t turn, Clock::time_point until) {
 
 void MpiCommunicator::finalize() noexcept {
   try {
-    const Watchdog watchdog(within_clock(Seconds(timeout())),
+    const Watchdog watchdog(within_clock(Seconds(timeout())), kTurnAtEnd,
                             fmt::format("another client did not come to the end within {:.3g} s", timeout()));
     stop_listening();
     if (!is_mute_) MPI_Finalize();
@@ -310,10 +313,11 @@ std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
   if (is_initialized != 0) throw std::logic_error("MPI can be started once in a process");
   auto communicator = [timeout] {
     (void)SpareThreads(1);  // for the watchdog
-    const Watchdog watchdog(within_clock(timeout) + kStarting,
+    const Watchdog watchdog(within_clock(timeout) + kStarting, kTurnAtStart,
                             fmt::format("the clients did not all start within {:.3g} s", Seconds(timeout).count()));
     return join_world(timeout);
   }();
+  communicator->keep_to_root(true);               // until it is known who talks to whom
   communicator->count_clients_on_this_machine();  // keeps the time limit by itself
   return communicator;
 }

@@ -148,8 +148,11 @@ void WatchedCommunicator::look_for_notices() {
     if (!notice.is_possible(size())) distrust(from, "a notice that makes no sense");
     if (notice.kind != Notice::Kind::who) {
       is_over_ = true;
+      if (keeps_to_root_ && rank() == 0) tell_all(notice);
       notice.raise();
     }
+    // Who reaches this client knows more ways than it does, and waits for an answer.
+    if (!heard_.at(from) && !reaches(from)) tell(notice, from);
     heard_.at(from) = true;
     roll_is_called_ = true;
     listen_again();
@@ -171,7 +174,7 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
   Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
   out.notice = notice;
   for (std::size_t k = 0; k < size(); ++k) {
-    if (k != rank()) out.messages.push_back(start_send(bytes_of(out.notice), k, Tag::control));
+    if (k != rank() && reaches(k)) out.messages.push_back(start_send(bytes_of(out.notice), k, Tag::control));
   }
   if (notice.kind == Notice::Kind::who) return;
   // Last words: nobody will see to their delivery later.
@@ -182,8 +185,15 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
   }
 }
 
+void WatchedCommunicator::tell(const Notice& notice, std::size_t client) {
+  Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
+  out.notice = notice;
+  out.messages.push_back(start_send(bytes_of(out.notice), client, Tag::control));
+}
+
 void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
   tell_all(Notice::of(Notice::Kind::who, ""));
+  if (keeps_to_root_ && rank() != 0) answer_the_root(waited_for);
   const auto all_heard = [this] { return std::ranges::find(heard_, false) == heard_.end(); };
   if (!look_until(kRollCall, all_heard)) {
     std::vector<std::size_t> silent;
@@ -194,6 +204,17 @@ void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
   }
   // Somebody else may know of a client that answers some and not others.
   look_until(rank() == 0 ? kVerdictOfFirst : kVerdict, [] { return false; });
+  end_without_exchange(waited_for);
+}
+
+void WatchedCommunicator::answer_the_root(const Pending* waited_for) {
+  if (!look_until(kRollCall, [this] { return heard_[0]; })) end_with(line_of_silence({0}, timeout()), {0});
+  // Its roll call, and its wait for what others may know.
+  look_until(kRollCall + kVerdict, [] { return false; });
+  end_without_exchange(waited_for);
+}
+
+void WatchedCommunicator::end_without_exchange(const Pending* waited_for) {
   const auto* addressed = dynamic_cast<const PeerPending*>(waited_for);
   const std::string peer = addressed == nullptr ? "" : fmt::format(" with client {}", addressed->peer());
   end_with(line_of_no_exchange(rank(), peer, timeout()), {});

@@ -5,6 +5,9 @@
 //                    calling it too, and will fail as well. Who is not heard within a second and a half is lost.
 //   "I give up"      The end, and what to throw. Whoever comes to a verdict sends it before throwing it, so that all
 //                    clients say the same.
+//
+// Where only client 0 can be reached by all (keep_to_root), the others talk to it alone. It calls the roll for all of
+// them and passes on what one of them says. Whoever does not hear it takes it for lost.
 #pragma once
 
 #include <chrono>
@@ -45,6 +48,7 @@ class WatchedCommunicator : public Communicator {
   [[nodiscard]] double now() const final;
   [[nodiscard]] double time_slice() const final { return kTimeSlice; }
   void give_up(bool bad_input, const char* text) noexcept final;
+  void keep_to_root(bool keeps) final { keeps_to_root_ = keeps; }
 
  protected:
   using Clock = std::chrono::steady_clock;
@@ -83,7 +87,13 @@ class WatchedCommunicator : public Communicator {
   template <class Condition>
   bool look_until(Clock::duration limit, const Condition& condition);
   void tell_all(const Notice& notice);
+  void tell(const Notice& notice, std::size_t client);
+  /// Whether this client may send notices to that one.
+  [[nodiscard]] bool reaches(std::size_t client) const { return !keeps_to_root_ || rank() == 0 || client == 0; }
   [[noreturn]] void call_the_roll(const Pending* waited_for);
+  /// The same where client 0 calls it: waits for its verdict.
+  [[noreturn]] void answer_the_root(const Pending* waited_for);
+  [[noreturn]] void end_without_exchange(const Pending* waited_for);
   [[noreturn]] void end_with(const std::string& line, std::vector<std::size_t> lost);
 
   Clock::duration timeout_;
@@ -91,6 +101,7 @@ class WatchedCommunicator : public Communicator {
   std::unique_ptr<Incoming> incoming_;
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
   std::vector<bool> heard_;  // who has called the roll
+  bool keeps_to_root_ = false;
   bool roll_is_called_ = false;
   bool is_over_ = false;
 };

@@ -171,6 +171,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   CountingCommunicator traffic(numbered);
   {
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
+    communicator.keep_to_root(true);
     const Collectives everyone(traffic, Route::through_root);
     std::optional<SpareThreads> of_this_client;  // there until all clients have theirs
     agree(everyone, [&] {
@@ -183,6 +184,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   options.method = resolved_method(options);
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
+  communicator.keep_to_root(entry.route == Route::through_root);
   const int threads = threads_to_use(options, place);
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;

@@ -218,6 +218,7 @@ TEST_P(EachClient, FormsItsRowsFromPointsInParts) {
 }
 
 TEST_P(EachClient, OverwritesNobodysInput) {
+  for (const char* name : {"d0", "d1", "d2"}) fs::create_directory(folder() / name);
   write("d0/g.npy", Values(40, 0.0), {40});
   write("d1/g.npy", Values(1, 0.0), {1});
   write("d2/g.npy", Values(m - 41, 0.0), {m - 41});

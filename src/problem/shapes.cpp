@@ -65,10 +65,27 @@ Shape shape_of(const Problem& problem) {
   return shape;
 }
 
-/// As another client sent it. All are counts: no client has more than 2^48 lines, so that sums over clients fit, too.
+/// No client has more lines, targets or coordinates than this, so that sums over clients fit, too.
+constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 48U;
+
+/// A file without entries may claim any size along the other side.
+void check_own_sizes(const Problem& problem, const Shape& shape) {
+  const auto check = [](double size, const std::string& culprit) {
+    if (size > static_cast<double>(kLargestSize)) {
+      throw InputError(culprit, fmt::format("a size of {:g} is too large", size), "at most 2^48");
+    }
+  };
+  check(shape.rows, shape.is_points != 0 ? problem.names.x : problem.names.cost);
+  check(shape.columns, shape.is_points != 0 ? problem.names.y : problem.names.cost);
+  check(shape.dimension, problem.names.x);
+  check(shape.a, problem.names.a);
+  check(std::max(shape.b_rows, shape.targets), problem.names.b);
+  check(std::max(shape.initial_g_rows, shape.initial_g_columns), problem.names.initial_g);
+}
+
+/// As another client sent it. All are counts.
 Shape read_shape(std::span<const double> numbers, const FromPeer& peer) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 48U;
-  for (const double x : numbers) (void)peer.count(x, most, "a size");
+  for (const double x : numbers) (void)peer.count(x, kLargestSize, "a size");
   Shape shape;
   std::ranges::copy(numbers, &shape.holds);
   for (const double flag : {shape.holds, shape.is_points, shape.rows_in_parts, shape.columns_in_parts, shape.a_in_parts,
@@ -294,9 +311,11 @@ std::vector<Range> deal(std::size_t count, std::size_t clients, std::span<const 
 void agree_on_shapes(const Options& options, const Collectives& clients, CheckedProblem& checked) {
   const Problem& problem = checked.input;
   const Layout& layout = checked.layout;
-  agree(clients, [&] { check_own_costs(problem, layout); });
-
   const Shape mine = shape_of(problem);
+  agree(clients, [&] {
+    check_own_costs(problem, layout);
+    check_own_sizes(problem, mine);
+  });
   std::array<double, kShapeNumbers> numbers{};
   std::copy_n(&mine.holds, kShapeNumbers, numbers.begin());
   const std::vector<double> all = clients.allgather_numbers(numbers);

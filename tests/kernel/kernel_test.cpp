@@ -221,7 +221,7 @@ TEST(Points, CosinesOfNearlyParallelPointsKeepTheirDigits) {
 
 TEST(Points, DistancesOfAnySizeHaveSquares) {
   for (const std::size_t dimension : {1U, 2U, 20U}) {
-    for (const double size : {1e-305, 1e-163, 1e-120, 1.0, 1e120, 1e160, 1e299}) {
+    for (const double size : {1e-305, 1e-163, 1e-120, 1.0, 1e120, 1e160, 1e289}) {
       std::vector<double> x(2 * dimension);
       std::vector<double> y(2 * dimension);
       x[0] = 3 * size;

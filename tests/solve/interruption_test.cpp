@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <ctime>
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 
@@ -147,6 +147,9 @@ TEST_F(LoneInterruption, FiftyDigitsToo) {
   EXPECT_THROW((void)solve(problem_, options), Interrupted);
 }
 
+/// Of this process, all threads together: unlike seconds on the wall, no more on a busy machine.
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 // Two seconds, or the time of one pass, of which the first iteration has two.
 TEST(LargeInterruption, EndsWithinAPass) {
   constexpr std::size_t points = 16'000;
@@ -163,16 +166,16 @@ TEST(LargeInterruption, EndsWithinAPass) {
   options.method = "sinkhorn";
   options.tolerance = 0;
   options.interrupt = &stop;
-  const Timer timer;
+  const double begun = processor_seconds();
   double asked = 0;
   options.on_check = [&](const Progress&) {
-    if (!stop) asked = timer.seconds();
+    if (!stop) asked = processor_seconds() - begun;
     stop = true;
   };
   const Result result = solve(problem, options);
   EXPECT_EQ(result.status, Status::interrupted);
   EXPECT_EQ(result.iterations, 1);
-  EXPECT_LE(timer.seconds() - asked, std::max(2.0, asked)) << "the first iteration took " << asked << " s";
+  EXPECT_LE(processor_seconds() - begun - asked, std::max(2.0, asked)) << "the first iteration took " << asked << " s";
   for (const double value : result.f) ASSERT_TRUE(std::isfinite(value));
 }
 

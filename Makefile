@@ -15,7 +15,8 @@ BENCH_ARGS ?=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-simd test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick bench bench-gpu \
-        portable asan tsan tsan-comm clang fuzz format format-check lint install clean build packages-build packages-lint packages-clang \
+        portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
+        packages-lint packages-clang \
         packages-fuzz
 
 help: ## Show this list
@@ -31,11 +32,11 @@ test: build ## Build and run the tests
 test-simd: build ## Run the tests that do arithmetic under every other instruction set (SIMD_VARIANTS="avx2 baseline")
 	TEST_JOBS=$(TEST_JOBS) scripts/test-simd.sh build $(SIMD_VARIANTS)
 
-test-gpu: build-gpu ## Build and run the tests that need a GPU; without one each is skipped and says why
+test-gpu: with-gpu ## Build and run the tests that need a GPU; without one each is skipped and says why
+	cmake --build --preset release --target gpu-tests
 	ctest --preset release -L gpu -V
 
-build-gpu: build/build.ninja ## Compile all that runs on GPUs, where nvcc is found
-	cmake --preset release -DFEDSINKHORN_CUDA=COMPILER
+build-gpu: with-gpu ## Compile all that runs on GPUs, where nvcc is found
 	cmake --build --preset release --target fedsinkhorn-cli gpu-tests gpu-benches
 
 torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference
@@ -56,7 +57,8 @@ chaos-quick: build/build.ninja ## A dozen of them, always the same
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
 
-bench-gpu: build-gpu ## Build and run the benchmarks of the CUDA backend, and of rivals where PyTorch is
+bench-gpu: with-gpu ## Build and run the benchmarks of the CUDA backend, and of rivals where PyTorch is
+	cmake --build --preset release --target gpu-benches
 	@for bench in $(wildcard build/gpu-benches/*); do echo "== $$bench"; $$bench || exit 1; done
 	@if python3 -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then python3 bench/cuda/rivals.py; fi
 
@@ -121,6 +123,10 @@ build/build.ninja: CMakePresets.json | packages-build
 
 torture-build: build/build.ninja
 	cmake --build --preset release --target fedsinkhorn-cli fedsinkhorn-torture
+
+# From then on build/ has the CUDA backend, if there is a compiler for it, with a device or without.
+with-gpu: build/build.ninja
+	cmake --preset release -DFEDSINKHORN_CUDA=COMPILER
 
 build-portable/build.ninja: CMakePresets.json | packages-build
 	cmake --preset portable

@@ -62,6 +62,27 @@ class Receipt final : public PeerPending {
   bool is_done_ = false;
 };
 
+/// Of whatever comes first on Tag::control.
+class NoticeReceipt final : public PeerPending {
+ public:
+  NoticeReceipt(Wires& wires, std::span<std::byte> data, std::size_t to, std::size_t clients)
+      : PeerPending(to), wires_(wires), data_(data), to_(to), clients_(clients) {}
+  [[nodiscard]] bool done() override {
+    for (std::size_t from = 0; from < clients_ && !is_done_; ++from) {
+      is_done_ = wires_.take(data_, from, to_, Tag::control);
+      if (is_done_) set_peer(from);
+    }
+    return is_done_;
+  }
+
+ private:
+  Wires& wires_;
+  std::span<std::byte> data_;
+  std::size_t to_;
+  std::size_t clients_;
+  bool is_done_ = false;
+};
+
 class StarCommunicator final : public WatchedCommunicator {
  public:
   StarCommunicator(Wires& wires, std::size_t rank, std::size_t size)
@@ -84,6 +105,9 @@ class StarCommunicator final : public WatchedCommunicator {
   }
 
  protected:
+  [[nodiscard]] std::unique_ptr<PeerPending> start_receive_control(std::span<std::byte> data) override {
+    return std::make_unique<NoticeReceipt>(wires_, data, rank_, size_);
+  }
   void idle(std::uint64_t /*turn*/, Clock::time_point /*until*/) override { std::this_thread::sleep_for(100us); }
 
  private:

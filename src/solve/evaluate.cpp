@@ -141,19 +141,13 @@ struct Totals {
   ExactSum total_b;
   ExactSum dual;  // <f, a> + <g, b>
 
-  template <class Totals>
-  static auto in_order(Totals& totals) {
-    return std::array{&totals.mass,      &totals.cost,       &totals.shared,  &totals.own,
-                      &totals.mass_logs, &totals.divergence, &totals.grown_a, &totals.grown_b,
-                      &totals.total_a,   &totals.total_b,    &totals.dual};
-  }
-
   void add_up(const Collectives& clients) {
-    const auto sums = in_order(*this);
-    std::vector<ExactSum> values;
-    for (const ExactSum* sum : sums) values.push_back(*sum);
-    add_up_of_all(clients, values);
-    for (std::size_t k = 0; k < sums.size(); ++k) *sums[k] = values[k];
+    const std::array parts = {&mass,    &cost,    &shared,  &own,     &mass_logs, &divergence,
+                              &grown_a, &grown_b, &total_a, &total_b, &dual};
+    std::vector<ExactSum> sums(parts.size());
+    for (std::size_t k = 0; k < parts.size(); ++k) sums[k] = *parts[k];
+    add_up_of_all(clients, sums);
+    for (std::size_t k = 0; k < parts.size(); ++k) *parts[k] = sums[k];
   }
 };
 

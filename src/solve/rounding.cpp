@@ -1,7 +1,6 @@
 #include "solve/rounding.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 

@@ -36,7 +36,7 @@ class Target {
       }
     }
     // Costs and exponents in float64 have an error of some 2^-52 of their terms; the plan has the same relative error.
-    rounding_ = 1e-13L + 2e-15L * largest / it.epsilon;
+    rounding_ = 1e-13L + 5e-16L * largest / it.epsilon;
   }
 
   [[nodiscard]] const Masses& masses() const { return masses_; }
@@ -177,6 +177,11 @@ class Judge {
     const Real bound = (2 * target.rounding() + 4 * storage_) * target.masses().total;
     expect_near(fmt::format("error.a of target {}", k), reported.error.a, a, bound);
     expect_near(fmt::format("error.b of target {}", k), reported.error.b, b, bound);
+    if (it_.targets == 1) {
+      const Real rounding = 2 * target.rounding() * target.masses().total;
+      expect_near("error_on_exact_costs.a", result_.exact_error.a, a, rounding);
+      expect_near("error_on_exact_costs.b", result_.exact_error.b, b, rounding);
+    }
     const Real tolerance = it_.options.tolerance * target.masses().total;
     if (reported.status == Status::converged && !(std::max(a, b) <= tolerance + bound)) {
       complain(fmt::format("target {} has converged with an error of {:g}", k, static_cast<double>(std::max(a, b))));

@@ -224,9 +224,9 @@ Masses exact_masses(const Case& it, const std::vector<Real>& costs, std::size_t 
 ReferencePlan reference_plan(const Case& it, const std::vector<Real>& costs, const Masses& masses) {
   const Scaled s = scaled(it, costs, masses);
   std::vector<Real> g(s.columns.size());
-  for (Real heat = largest_finite(s.costs); heat > 1; heat /= 2) maximise(s, heat, 1e-4L, 30, g);
+  for (Real heat = largest_finite(s.costs); heat > 1; heat /= 2) maximise(s, heat, 1e-12L, 100, g);
   const Real rounding = std::numeric_limits<Real>::epsilon() * (1 + largest_finite(s.costs));
-  maximise(s, 1, std::max(1e-15L, 4 * rounding), 400, g);
+  maximise(s, 1, std::max(1e-15L, 4 * rounding), 1000, g);
 
   const Point point = evaluate(s, g, 1);
   ReferencePlan result{std::vector<Real>(it.n * it.m), point.error * masses.total};

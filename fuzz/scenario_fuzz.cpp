@@ -11,6 +11,7 @@
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/scenario.hpp"
+#include "io/parse_scenario.hpp"
 
 namespace {
 

@@ -429,14 +429,14 @@ void AbsorbedSinkhorn::finish_interrupted() {
   std::vector<double> of_all = {static_cast<double>(iteration_), seconds_to_evaluate()};
   greatest_of_all(topology_.clients(), of_all);
   iteration_ = static_cast<std::int64_t>(of_all[0]);
-  const bool is_cut_short = of_all[1] > kPatience;
-  if (!is_cut_short) stop_request_.ignore();
+  is_cut_short_ = of_all[1] > kPatience;
+  if (!is_cut_short_) stop_request_.ignore();
   const bool is_on_the_way = epsilon_ != problem_.epsilon;
-  if (is_on_the_way && !is_cut_short) (void)change_epsilon(problem_.epsilon, iteration_);
+  if (is_on_the_way && !is_cut_short_) (void)change_epsilon(problem_.epsilon, iteration_);
   const MarginalErrors errors = is_on_the_way ? MarginalErrors{unknown, unknown} : last_errors_;
   for (std::size_t k = 0; k < active(); ++k) finished_.push_back(outcome(k, Status::interrupted, errors));
   while (active() > 0) remove(active() - 1);
-  if (!is_cut_short) return;
+  if (!is_cut_short_) return;
   // Targets that wait to be solved alone stay as they are, if they have begun.
   for (Outcome& waiting : apart_) {
     if (waiting.iterations == 0) continue;

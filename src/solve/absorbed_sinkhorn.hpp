@@ -48,9 +48,12 @@ class AbsorbedSinkhorn {
                    const Pacing& pacing, double safe_scaling, int threads, StopRequest& stop);
 
   /// All targets to the end: converged, limit reached, diverged or interrupted. Throws Interrupted if no iteration was
-  /// finished. After an interruption the stop request is ignored if the plans can be evaluated in about a second;
-  /// else their errors are those of the last check, or NaN.
+  /// finished.
   [[nodiscard]] std::vector<Outcome> run();
+
+  /// After an interruption, the same on all clients: to evaluate the plans would take more than about a second. Their
+  /// errors are then those of the last check, or NaN. If not, the stop request is ignored from then on.
+  [[nodiscard]] bool is_cut_short() const { return is_cut_short_; }
 
   /// When run has thrown ClientLost: every target as this client knew it, if it knew anything.
   [[nodiscard]] std::vector<Outcome> so_far();
@@ -170,10 +173,12 @@ class AbsorbedSinkhorn {
   SeenRound seen_ahead_;     // the last one of those being made ahead
   double start_spread_ = 0;  // of a g that was given: greatest less least
 
-  bool stop_ = false;         // asked for at some client: what was made since the last iteration is void
-  double log_seconds_ = 0;    // for a round in logs, at most so far
-  double round_seconds_ = 0;  // for the half-steps of a round, at most so far
-  bool runaway_ = false;      // see rebuild()
+  bool stop_ = false;          // asked for at some client: what was made since the last iteration is void
+  bool is_cut_short_ = false;
+  bool started_in_spite_ = false;  // of a stop: see start_from_given()
+  double log_seconds_ = 0;         // for a round in logs, at most so far
+  double round_seconds_ = 0;       // for the half-steps of a round, at most so far
+  bool runaway_ = false;           // see rebuild()
 
   Claims claims_;
   MarginalErrors last_errors_;  // as recorded last

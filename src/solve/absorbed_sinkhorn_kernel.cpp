@@ -162,7 +162,7 @@ void AbsorbedSinkhorn::start_from_given() {
   });
   std::vector<Note> notes(active());
   if (active() > 0) rebuild(notes);
-  if (!stop_ || stop_request_.is_ignored()) return;
+  if (!stop_ || std::exchange(started_in_spite_, true)) return;
   if (finished_.empty()) throw Interrupted();
   // Others are finished: this target is not to be without any potentials.
   stop_request_.ignore();

@@ -80,9 +80,9 @@ Solved solve_precisely(const CheckedProblem& problem, const Options& options, Co
 
 /// The outcomes' costs and exact errors; NaN if the run was interrupted and they would take too long.
 std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topology, const Options& options,
-                                  const StopRequest& stop, std::vector<Outcome>& outcomes) {
+                                  bool is_cut_short, std::vector<Outcome>& outcomes) {
   const auto is_interrupted = [](const Outcome& outcome) { return outcome.status == Status::interrupted; };
-  if (std::ranges::any_of(outcomes, is_interrupted) && !stop.is_ignored()) return unknown_evaluations(outcomes.size());
+  if (std::ranges::any_of(outcomes, is_interrupted) && is_cut_short) return unknown_evaluations(outcomes.size());
   std::vector<Evaluation> evaluations = evaluate(problem, topology, options.norm, outcomes);
   // An iteration that is given up measures nothing.
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
@@ -142,7 +142,10 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
       outcomes = sinkhorn.run();
     }
     traffic.set_phase(Phase::results);
-    solved.result = summarize(problem, options, outcomes, evaluated(problem, *topology, options, stop, outcomes));
+    const bool is_cut_short =
+        options.stabilization == Stabilization::log ? !stop.is_ignored() : sinkhorn.is_cut_short();
+    const std::vector<Evaluation> evaluations = evaluated(problem, *topology, options, is_cut_short, outcomes);
+    solved.result = summarize(problem, options, outcomes, evaluations);
     describe(solved.result);
     solved.result.error_floor = error_floor(clients, problem, options, outcomes);
     if (entry.is_asynchronous) {

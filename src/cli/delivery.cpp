@@ -126,6 +126,7 @@ void Delivery::find_leaders_among_ranks() {
 
 std::vector<Problem> Delivery::problems_with_all_columns(const std::vector<std::unique_ptr<Inputs>>& inputs) {
   std::vector<Problem> problems;
+  problems.reserve(inputs.size());
   for (const auto& of_client : inputs) problems.push_back(of_client->problem);
   if (!arguments_.output.plan || !problems.front().parts.columns) return problems;
   if (clients_.share_process()) {

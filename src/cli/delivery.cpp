@@ -73,6 +73,8 @@ ClientFiles Delivery::files_of(std::size_t client) const {
 
 void Delivery::prepare() {
   if (!is_wanted()) return;
+  // All look before any makes a folder: ranks may share one, and whoever is the last to leave removes it.
+  std::map<std::size_t, std::vector<fs::path>> missing;
   clients_.agree_on([&] {
     std::vector<std::string> folders;
     std::vector<std::string> inputs;
@@ -84,8 +86,13 @@ void Delivery::prepare() {
     }
     check_no_input_is_overwritten(folders, inputs);
     for (std::size_t k = clients_.first; k < clients_.first + clients_.count; ++k) {
-      folders_[k] = std::make_unique<OutputFolder>(folder_of(k));
+      missing[k] = missing_folders(folder_of(k));
       if (!is_part(arguments_.output.folder)) break;
+    }
+  });
+  clients_.agree_on([&] {
+    for (const auto& [k, folders] : missing) {
+      folders_[k] = std::make_unique<OutputFolder>(folder_of(k), std::span<const std::string>(), folders);
     }
   });
   if (clients_.share_process()) {

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 void remove_quietly(const std::vector<fs::path>& folders) {
   std::error_code ignored;
-  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) fs::remove(*folder, ignored);
+  for (const fs::path& folder : folders) fs::remove(folder, ignored);
 }
 
 /// What has the name of a file to be written and is none would be in its way, or destroyed by it.
@@ -35,25 +35,31 @@ void require_files_to_fit(const fs::path& folder, std::span<const std::string> n
 
 }  // namespace
 
-OutputFolder::OutputFolder(const fs::path& path, std::span<const std::string> names) : path_(path) {
+std::vector<fs::path> missing_folders(const fs::path& path) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path p = fs::absolute(path, error).lexically_normal(); !p.empty() && !fs::exists(p, error);
+       p = p.parent_path()) {
+    if (p.has_filename()) missing.push_back(p);
+    if (p == p.parent_path()) break;
+  }
+  return missing;
+}
+
+OutputFolder::OutputFolder(const fs::path& path, std::span<const std::string> names,
+                           const std::optional<std::vector<fs::path>>& missing)
+    : path_(path) {
   const std::string name = "--output " + display_name(path);
   std::error_code error;
   if (path.empty()) throw InputError("--output", "is empty", "name a folder");
   if (fs::exists(path, error) && !fs::is_directory(path, error)) {
     throw InputError(name, "is not a folder", "name a folder, or a path where one can be made");
   }
-  std::vector<fs::path> missing;
   // "up/../down" where there is no "up" still means "down".
   if (!fs::exists(path, error)) path_ = fs::absolute(path, error).lexically_normal();
-  for (fs::path p = fs::absolute(path_, error).lexically_normal(); !p.empty() && !fs::exists(p, error);
-       p = p.parent_path()) {
-    if (p.has_filename()) missing.push_back(p);
-    if (p == p.parent_path()) break;
-  }
-  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
-    if (fs::create_directory(*folder, error)) {
-      made_.push_back(*folder);
-    } else if (error) {
+  made_ = missing ? *missing : missing_folders(path_);
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {
+    if (!fs::create_directory(*folder, error) && error) {
       remove_quietly(made_);
       throw InputError(name, "cannot be made: " + error.message());
     }

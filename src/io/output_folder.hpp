@@ -2,20 +2,26 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace fedsinkhorn {
 
+/// The folder and its parents as far as they are not there, innermost first.
+[[nodiscard]] std::vector<std::filesystem::path> missing_folders(const std::filesystem::path& path);
+
 /// Makes the folder (and missing parents), repairs what an earlier run left (see OutputSet) and proves that results can
-/// be written there, so that hours of work are not lost for want of permission. Unless keep() is called, the folders it
-/// made are removed with it.
+/// be written there, so that hours of work are not lost for want of permission. Unless keep() is called, the folders
+/// that were missing are removed with it, if they are empty.
 class OutputFolder {
  public:
   /// Throws InputError naming the flag and path.
-  /// names: of files beside those of result_names.hpp.
-  explicit OutputFolder(const std::filesystem::path& path, std::span<const std::string> names = {});
+  /// names: of files beside those of result_names.hpp. missing: missing_folders(path) before any process that writes
+  /// there made one of them, so that the last one to go can remove them all.
+  explicit OutputFolder(const std::filesystem::path& path, std::span<const std::string> names = {},
+                        const std::optional<std::vector<std::filesystem::path>>& missing = {});
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
@@ -26,7 +32,7 @@ class OutputFolder {
 
  private:
   std::filesystem::path path_;
-  std::vector<std::filesystem::path> made_;  // innermost last
+  std::vector<std::filesystem::path> made_;  // innermost first
 };
 
 }  // namespace fedsinkhorn

@@ -65,7 +65,7 @@ double kernel_bytes_for(const Options& options, const ClientShape& shape, int th
 double bytes_to_meet(std::size_t clients) {
   // Measured with 200 and 1,000 clients on threads: each has a stack and its buffers; of each other one it keeps what
   // it was told at the beginning, which travels in several copies.
-  constexpr double of_its_own = 128 * 1024;
+  constexpr double of_its_own = 256 * 1024;
   constexpr double of_each_other = 640;
   return of_its_own + of_each_other * static_cast<double>(clients - 1);
 }

@@ -119,7 +119,7 @@ TEST_F(MemoryTest, SixHundredClientsTakeWhatIsPredicted) {
                             transport),
                    {.limit = std::chrono::seconds(300), .folder = folder_.path()});
     EXPECT_EQ(result.status, 0) << result;
-    EXPECT_LT(static_cast<double>(result.peak_bytes), clients * (128 * 1024 + clients * 640) + kProgram) << transport;
+    EXPECT_LT(static_cast<double>(result.peak_bytes), clients * (256 * 1024 + clients * 640) + kProgram) << transport;
   }
 }
 

@@ -53,6 +53,12 @@ foreach(file ${DOCDIR}/LICENSE ${DATADIR}/fedsinkhorn/summary.schema.json ${DATA
   endif()
 endforeach()
 
+file(READ ${prefix}/${MANDIR}/man1/fedsinkhorn.1 output)
+expect("[.]TH .*epsilon")
+run(bash -n ${prefix}/${DATADIR}/bash-completion/completions/fedsinkhorn)
+file(READ ${prefix}/${DATADIR}/bash-completion/completions/fedsinkhorn output)
+expect("complete ")
+
 # The same example without CMake.
 set(pc_folder ${prefix}/${LIBDIR}/pkgconfig)
 if(NOT EXISTS ${pc_folder}/fedsinkhorn.pc)

@@ -86,6 +86,10 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
     return "solve " + input.flags + " --epsilon 0.05 --tolerance 5 --check-every 60 --quiet --output " + output;
   }
 
+  static double error_of(const Json& summary) {
+    return summary["error"]["a"].get<double>() + summary["error"]["b"].get<double>();
+  }
+
   void expect_agreement(const Input& input, const std::string& topology) const {
     const auto [transport, clients] = GetParam();
     SCOPED_TRACE(topology + " " + input.name);
@@ -94,12 +98,15 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
     ASSERT_EQ(result.status, 0) << result;
     EXPECT_TRUE(own_lines(result.err).empty()) << result;
     EXPECT_EQ(listing(folder() / output), result_files(transport, clients));
+    const Json json = summary(output);
+    const Json one = summary("one-" + input.name);
     if (sums_in_the_same_order(topology)) {
       expect_same_bytes(output, "one-" + input.name);
+      EXPECT_EQ(json["rejected_rounds"], one["rejected_rounds"]);
     } else {
-      expect_close(output, "one-" + input.name, input.tolerance);
+      // Sixty accelerated rounds end where rounding has led them: the potentials differ by what the errors still allow.
+      expect_close(output, "one-" + input.name, input.tolerance + 10 * (error_of(json) + error_of(one)));
     }
-    const Json json = summary(output);
     expect_sound_clients(json, clients);
     EXPECT_EQ(json["iterations"], 60);
     EXPECT_EQ(json["topology"], topology);
@@ -107,7 +114,6 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
     // A grid of one column is a row-reduce, and so are all but that of four.
     const bool fused = topology == "row-reduce" || (topology == "grid" && clients != 4);
     EXPECT_EQ(json["passes"], fused ? "fused" : "two");
-    const Json one = summary("one-" + input.name);
     EXPECT_NEAR(json["cost"]["dual"], one["cost"]["dual"], std::max(1e-10, input.tolerance));
     EXPECT_NEAR(json["cost"]["linear"], one["cost"]["linear"], std::max(1e-10, input.tolerance));
   }

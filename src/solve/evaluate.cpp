@@ -265,7 +265,7 @@ void evaluate_group(const CheckedProblem& problem, Topology& topology, Norm norm
                                        error_part(norm, sums[k].columns.data(), b, m)};
     combine_of_all(clients, norm, errors);
     result[group[k]] = {costs_of(problem, totals, farthest[k] <= 1),
-                        {problem.as_given(error_of(norm, errors[0])), problem.as_given(error_of(norm, errors[1]))}};
+                        {error_of(norm, errors[0]), error_of(norm, errors[1])}};
   }
 }
 

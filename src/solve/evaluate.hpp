@@ -10,10 +10,9 @@
 
 namespace fedsinkhorn {
 
-/// In the units of the masses given.
 struct Evaluation {
-  Costs cost;
-  MarginalErrors error;
+  Costs cost;            ///< in the units of the masses given
+  MarginalErrors error;  ///< in those of CheckedProblem, as in Outcome
 };
 
 /// One for each outcome, in order. Targets whose potentials are close share a pass over the costs.

@@ -42,8 +42,8 @@ Result summarize(const CheckedProblem& problem, const Options& options, std::spa
     result.iterations = std::max(result.iterations, outcome.iterations);
     result.error.a = worse(result.error.a, error.a);
     result.error.b = worse(result.error.b, error.b);
-    result.exact_error.a = worse(result.exact_error.a, evaluation.error.a);
-    result.exact_error.b = worse(result.exact_error.b, evaluation.error.b);
+    result.exact_error.a = worse(result.exact_error.a, problem.as_given(evaluation.error.a));
+    result.exact_error.b = worse(result.exact_error.b, problem.as_given(evaluation.error.b));
     result.cost = sum(result.cost, evaluation.cost);
   }
   result.status = overall(result.per_target);

@@ -46,8 +46,7 @@ std::string below_rounding(const Result& result, const Options& options) {
   std::vector<std::string> remedies = {fmt::format("--tolerance {:.0e}", 2 * result.error_floor / result.mass)};
   if (is_reduced(options.precision)) remedies.emplace_back("--precision float64");
   return fmt::format("rounding in {} leaves errors of about {:.0e}, the tolerance is {:g}: {}",
-                     name_of(options.precision), result.error_floor, options.tolerance * result.mass,
-                     one_of(remedies));
+                     name_of(options.precision), result.error_floor, options.tolerance * result.mass, one_of(remedies));
 }
 
 std::string after_divergence(const Result& result, const Options& options) {

@@ -173,7 +173,7 @@ class AbsorbedSinkhorn {
   SeenRound seen_ahead_;     // the last one of those being made ahead
   double start_spread_ = 0;  // of a g that was given: greatest less least
 
-  bool stop_ = false;          // asked for at some client: what was made since the last iteration is void
+  bool stop_ = false;  // asked for at some client: what was made since the last iteration is void
   bool is_cut_short_ = false;
   bool started_in_spite_ = false;  // of a stop: see start_from_given()
   double log_seconds_ = 0;         // for a round in logs, at most so far

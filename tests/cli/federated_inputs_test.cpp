@@ -354,9 +354,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlags{"GridBeyondNumbers", "--clients 4 --topology grid --grid 4294967298x9223372036854775810", {"--grid"}},
         // Products that wrap to the number of clients.
         BadFlags{"GridThatWraps", "--clients 2 --topology grid --grid 9223372036854775809x2", {"--grid", "2x3"}},
-        BadFlags{"GridThatWrapsTheOtherWay",
-                 "--clients 2 --topology grid --grid 2x9223372036854775809",
-                 {"--grid", "2x3"}},
+        BadFlags{
+            "GridThatWrapsTheOtherWay", "--clients 2 --topology grid --grid 2x9223372036854775809", {"--grid", "2x3"}},
         BadFlags{"GridWithoutNumbers", "--clients 4 --topology grid --grid x", {"--grid", "2x3"}},
         BadFlags{"GridWithoutColumns", "--clients 4 --topology grid --grid 4x0", {"--grid", "2x3"}},
         BadFlags{"GridWithMore", "--clients 4 --topology grid --grid 2x2x1", {"--grid", "2x3"}},

@@ -94,7 +94,7 @@ void judge_files(const Case& it, const fs::path& folder, std::vector<std::string
   for (std::size_t p = 0; p < plan.size(); ++p) {
     if (!(plan[p] > 0)) continue;
     linear += plan[p] * costs[p];
-    size += std::abs(plan[p] * costs[p]);
+    size += plan[p] * (std::abs(costs[p]) + vanishing_cost(it));
   }
   const Real reduced = is_reduced(it.options.precision) ? 4e-6L : 0;
   // Exponents of 1e4 and more have lost that many of their digits.

@@ -72,13 +72,11 @@ class Target {
     }
   };
   [[nodiscard]] Sum linear() const {
-    // Unit vectors have about 32 digits: of parallel points the engine sees the square of the last one, 1e-64 or so.
-    const Real vanishing = it_.metric == Metric::cosine ? 1e-50L : 0;
     Sum sum;
     for (std::size_t p = 0; p < plan_.size(); ++p) {
       if (!(plan_[p] > 0)) continue;
       sum.add(plan_[p] * costs_[p]);
-      sum.terms += plan_[p] * vanishing;
+      sum.terms += plan_[p] * vanishing_cost(it_);
     }
     return sum;
   }

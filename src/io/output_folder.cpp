@@ -1,5 +1,7 @@
 #include "io/output_folder.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 #include <system_error>
@@ -14,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Only what is an empty folder: by now somebody else may have put something there.
 void remove_quietly(const std::vector<fs::path>& folders) {
-  std::error_code ignored;
-  for (const fs::path& folder : folders) fs::remove(folder, ignored);
+  for (const fs::path& folder : folders) (void)::rmdir(folder.c_str());
 }
 
 /// What has the name of a file to be written and is none would be in its way, or destroyed by it.

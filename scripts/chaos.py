@@ -189,11 +189,12 @@ class Run:
         if self.stage == "start":
             wait_until(lambda: len(children_of(mpirun.pid)) == self.ranks)
         elif self.stage == "writing":
-            # Temporary files have hidden names, in the folder or beside it.
+            # Results are staged in a hidden folder; the one at the start, which proves that it can be made, has none.
             def is_writing():
+                results = ("f", "g", "plan", "trace", "summary")
                 return any(
-                    entry.name.startswith(".") for place in (self.folder, self.folder / "out") if place.exists()
-                    for entry in place.iterdir()
+                    file.name.lstrip(".").startswith(results)
+                    for file in (self.folder / "out").glob(".fedsinkhorn-*/*")
                 )  # fmt: skip
 
             wait_until(is_writing)

@@ -14,13 +14,13 @@
 namespace fedsinkhorn::test {
 namespace {
 
-constexpr std::size_t n = 5;
-constexpr std::size_t m = 6;
+constexpr std::size_t kRows = 5;
+constexpr std::size_t kColumns = 6;
 
 class NumbersTest : public ::testing::Test {
  protected:
   NumbersTest() {
-    write("C.npy", cost_, {n, m});
+    write("C.npy", cost_, {kRows, kColumns});
     write_masses("", 1);
   }
 
@@ -29,8 +29,8 @@ class NumbersTest : public ::testing::Test {
   }
   /// a<suffix>.npy and b<suffix>.npy, the masses times a factor.
   void write_masses(const std::string& suffix, double factor) const {
-    write("a" + suffix + ".npy", scaled(a_, factor), {n});
-    write("b" + suffix + ".npy", scaled(b_, factor), {m});
+    write("a" + suffix + ".npy", scaled(a_, factor), {kRows});
+    write("b" + suffix + ".npy", scaled(b_, factor), {kColumns});
   }
   static Values scaled(Values values, double factor) {
     for (double& x : values) x *= factor;
@@ -43,9 +43,9 @@ class NumbersTest : public ::testing::Test {
   [[nodiscard]] Values values_of(const std::string& name) const { return read_npy(folder_.path() / name).values; }
 
   TemporaryFolder folder_;
-  Values cost_ = random_values(n * m, 1);
-  Values a_ = random_masses(n, 4);
-  Values b_ = random_masses(m, 5);
+  Values cost_ = random_values(kRows * kColumns, 1);
+  Values a_ = random_masses(kRows, 4);
+  Values b_ = random_masses(kColumns, 5);
 };
 
 TEST_F(NumbersTest, EntropyAndObjectivesAreThoseOfThePlan) {
@@ -57,7 +57,7 @@ TEST_F(NumbersTest, EntropyAndObjectivesAreThoseOfThePlan) {
   double p_log_p = 0;
   double divergence = 0;
   for (std::size_t k = 0; k < plan.size(); ++k) {
-    const double product = a_[k / m] * b_[k % m];
+    const double product = a_[k / kColumns] * b_[k % kColumns];
     linear += plan[k] * cost_[k];
     p_log_p += plan[k] * std::log(plan[k]);
     divergence += plan[k] * std::log(plan[k] / product) - plan[k] + product;
@@ -76,12 +76,12 @@ TEST_F(NumbersTest, EntropyAndObjectivesAreThoseOfThePlan) {
 TEST_F(NumbersTest, TheTableHasWhatTheSummaryHas) {
   for (const std::size_t targets : {1, 3, 11}) {
     SCOPED_TRACE(targets);
-    Values b(m * targets);
+    Values b(kColumns * targets);
     for (std::size_t k = 0; k < targets; ++k) {
-      const Values own = random_masses(m, static_cast<unsigned>(10 + k));
-      for (std::size_t j = 0; j < m; ++j) b[j * targets + k] = own[j];
+      const Values own = random_masses(kColumns, static_cast<unsigned>(10 + k));
+      for (std::size_t j = 0; j < kColumns; ++j) b[j * targets + k] = own[j];
     }
-    write("targets.npy", b, {m, targets});
+    write("targets.npy", b, {kColumns, targets});
     const RunResult result = run("solve --cost C.npy --a a.npy --b targets.npy --epsilon 0.1 --output r");
     ASSERT_EQ(result.status, 0) << result;
     const nlohmann::json json = summary();
@@ -107,7 +107,7 @@ TEST_F(NumbersTest, TheTableHasWhatTheSummaryHas) {
 TEST_F(NumbersTest, RoundedMassesAreNormalized) {
   Values a = a_;
   for (double& mass : a) mass = std::round(100 * mass) / 100 + 0.01;
-  write("rounded.npy", a, {n});
+  write("rounded.npy", a, {kRows});
   const std::string solve = "solve --cost C.npy --a rounded.npy --b b.npy --epsilon 0.1 --output r --plan";
   const RunResult refused = run(solve);
   EXPECT_EQ(refused.status, 2) << refused;
@@ -119,9 +119,9 @@ TEST_F(NumbersTest, RoundedMassesAreNormalized) {
   double total = 0;
   for (const double mass : a) total += mass;
   const Values plan = values_of("r/plan.npy");
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < kRows; ++i) {
     double sum = 0;
-    for (std::size_t j = 0; j < m; ++j) sum += plan[i * m + j];
+    for (std::size_t j = 0; j < kColumns; ++j) sum += plan[i * kColumns + j];
     EXPECT_NEAR(sum, a[i] / total, 1e-8) << i;
   }
 }
@@ -135,10 +135,10 @@ TEST_F(NumbersTest, PlansOfTinyAndHugeMasses) {
     ASSERT_EQ(result.status, 0) << result;
     const Values plan = values_of("r/plan.npy");
     double linear = 0;
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < kRows; ++i) {
       double sum = 0;
-      for (std::size_t j = 0; j < m; ++j) sum += plan[i * m + j] / factor;
-      for (std::size_t j = 0; j < m; ++j) linear += plan[i * m + j] / factor * cost_[i * m + j];
+      for (std::size_t j = 0; j < kColumns; ++j) sum += plan[i * kColumns + j] / factor;
+      for (std::size_t j = 0; j < kColumns; ++j) linear += plan[i * kColumns + j] / factor * cost_[i * kColumns + j];
       EXPECT_NEAR(sum, a_[i], 1e-8) << i;
     }
     EXPECT_NEAR(summary()["cost"]["linear"].get<double>() / factor, linear, 1e-12);

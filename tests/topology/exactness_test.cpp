@@ -1,6 +1,7 @@
 // Every topology, on threads: the same potentials as one client, to the last bit where the sums have the same order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -85,8 +86,10 @@ void expect_agreement(const Problem& problem, const Options& options, double tol
         expect_close(result.f, expected.f, tolerance);
         expect_close(result.g, expected.g, tolerance);
       }
-      EXPECT_NEAR(result.cost.linear, expected.cost.linear, 1e-10);
-      EXPECT_NEAR(result.cost.dual, expected.cost.dual, 1e-10);
+      // Of a kernel in float32 another order of summation is another plan, by as much as potentials differ.
+      const double of_costs = sums_in_the_same_order(topology.name) ? 1e-10 : std::max(1e-10, tolerance);
+      EXPECT_NEAR(result.cost.linear, expected.cost.linear, of_costs);
+      EXPECT_NEAR(result.cost.dual, expected.cost.dual, of_costs);
     }
   }
 }

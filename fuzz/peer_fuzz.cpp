@@ -16,11 +16,11 @@
 #include <string_view>
 #include <vector>
 
+#include "../tests/support/hostile.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "solve/client_solve.hpp"
-#include "support/hostile.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
 #include "cli/stop_on_signal.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <string_view>
 
 #include "cli/exit_status.hpp"

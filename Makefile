@@ -66,7 +66,7 @@ portable: build-portable/build.ninja ## Build the program for machines without t
 	cmake --build --preset portable --target fedsinkhorn-cli
 
 # Left out: tests that mostly wait for time limits, and those that run the same code very often.
-slow_under_sanitizers = LostClient|MpirunIsTold|AVeryLongTrace|OnThreads.Conform/[78]|ThreadsTest|DemoDrawsAPicture|FiftyDigits|Simulated\.Conform|AlwaysConverges|ManyClients|LargeInterruption|AsOneClient/[a-z]*[47]|OnThreads.SeveralTargetsAtSmall
+slow_under_sanitizers = LostClient|SixHundred|MpirunIsTold|AVeryLongTrace|OnThreads.Conform/[78]|ThreadsTest|DemoDrawsAPicture|FiftyDigits|Simulated\.Conform|AlwaysConverges|ManyClients|LargeInterruption|AsOneClient/[a-z]*[47]|OnThreads.SeveralTargetsAtSmall
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build --preset asan
 	ctest --preset asan -j $(TEST_JOBS) -E '$(slow_under_sanitizers)'

@@ -16,8 +16,8 @@ if (($#)); then wanted=("$@"); else wanted=("${available[@]:1}"); fi
 # OpenBLAS chooses for itself: it is told to take what a processor of that kind would get.
 declare -A blas=([avx2]=Haswell [sse4]=Nehalem [baseline]=Prescott)
 
-# Of the program's tests those that refuse its input, or wait, compute nothing.
-without_arithmetic='BadInput|BadFlags|Misfit|LostClient|Interruption|RunBinary'
+# Left out: tests that refuse input, wait, count memory or write, and very long ones of what is the same for every variant.
+without_arithmetic='BadInput|BadFlags|Misfit|LostClient|Interruption|RunBinary|ManyClients|MemoryTest|Mpirun|Outputs|Killed|AlwaysConverges|OptionsTest|TerminalTest|CompletionTest'
 
 for variant in "${wanted[@]}"; do
   if [[ " ${available[*]} " != *" $variant "* ]]; then

@@ -127,7 +127,8 @@ class HostileCommunicator final : public ForwardingCommunicator {
     std::size_t to;
     Tag tag;
     std::size_t size;
-    [[nodiscard]] auto operator<=>(const Lane&) const = default;
+    // clang-tidy 14 takes the default comparison for a 0 that should be nullptr.
+    [[nodiscard]] auto operator<=>(const Lane&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   std::vector<Attack> attacks_;

@@ -192,10 +192,11 @@ class Run:
             # Results are staged in a hidden folder; the one at the start, which proves that it can be made, has none.
             def is_writing():
                 results = ("f", "g", "plan", "trace", "summary")
-                return any(
-                    file.name.lstrip(".").startswith(results)
-                    for file in (self.folder / "out").glob(".fedsinkhorn-*/*")
-                )  # fmt: skip
+                try:
+                    files = list((self.folder / "out").glob(".fedsinkhorn-*/*"))
+                except FileNotFoundError:  # it was moved or removed meanwhile
+                    return False
+                return any(file.name.lstrip(".").startswith(results) for file in files)
 
             wait_until(is_writing)
             self.delay = 0

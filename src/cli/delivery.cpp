@@ -22,6 +22,9 @@ using namespace std::chrono_literals;
 // gone 5 s after the time limit leaves this much.
 constexpr auto kOthersToFinish = 1500ms;
 
+// Of one client: what the solve has taken from it already, in units of 8 bytes.
+constexpr std::uint64_t kMostCoordinates = std::uint64_t{1} << 40U;
+
 void append_points(const AnyMatrix& points, std::vector<double>& to) {
   std::visit([&to](const auto& view) { to.insert(to.end(), view.data, view.data + view.rows * view.columns); }, points);
 }
@@ -33,9 +36,10 @@ std::vector<double> points_of_all(const Collectives& clients, const AnyMatrix& m
   std::vector<std::size_t> counts;
   std::size_t before = 0;
   std::size_t total = 0;
-  for (const double of_client : clients.allgather_numbers(count)) {
-    if (counts.size() == clients.rank()) before = total;
-    counts.push_back(static_cast<std::size_t>(of_client));
+  const std::vector<double> said = clients.allgather_numbers(count);
+  for (std::size_t k = 0; k < said.size(); ++k) {
+    if (k == clients.rank()) before = total;
+    counts.push_back(from_peer(clients, k).count(said[k], kMostCoordinates, "a number of coordinates"));
     total += counts.back();
   }
   std::vector<double> all(total);
@@ -126,7 +130,10 @@ void Delivery::find_leaders_among_ranks() {
   std::size_t leader = 0;
   while (leader < me && !fs::exists(staging_of(me, leader))) ++leader;
   const std::array<double, 1> mine = {static_cast<double>(leader)};
-  for (const double of_rank : ranks.allgather_numbers(mine)) leaders_.push_back(static_cast<std::size_t>(of_rank));
+  const std::vector<double> said = ranks.allgather_numbers(mine);
+  for (std::size_t rank = 0; rank < said.size(); ++rank) {
+    leaders_.push_back(from_peer(ranks, rank).count(said[rank], rank, "the first rank with its folder"));
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

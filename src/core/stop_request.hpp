@@ -7,6 +7,9 @@
 
 namespace fedsinkhorn {
 
+/// Seconds that a user who asked for a stop can be made to wait for costs.
+inline constexpr double kPatience = 1;
+
 /// Once made it stays made. One client's thread may ignore it, between parallel loops; any thread may ask.
 class StopRequest {
  public:

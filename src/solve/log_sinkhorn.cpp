@@ -12,9 +12,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Seconds that a user who asked for a stop can be made to wait for costs.
-constexpr double kPatience = 1;
-
 Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor& monitor, StopRequest& stop,
                      std::size_t target) {
   const Options& options = monitor.options();

@@ -294,28 +294,32 @@ TEST_F(LostClient, EachThatIsLeftWritesItsRowsIfTheyStayLocal) {
   }
 }
 
-// All have the result; one falls silent before it is written. What was computed is not thrown away.
+// All have the result; one falls silent while it is written. What was computed is not thrown away.
 TEST_F(Mpirun, ARankThatStopsWhileResultsAreWrittenTakesNothingAlong) {
-  constexpr std::size_t many = 1500;
+  constexpr std::size_t many = 2000;
   write("X.npy", random_values(many * 3, 7), {many, 3});
   const auto is_staged = [this] {
     std::error_code gone;
-    for (const auto& entry : fs::directory_iterator(folder() / "r", gone)) {
-      if (fs::exists(entry.path() / "summary.json")) return true;
+    for (const auto& hidden : fs::directory_iterator(folder() / "r", gone)) {
+      if (fs::exists(hidden.path() / "f-1.npy", gone)) return true;
     }
-    return fs::exists(folder() / "r" / "summary.json");
+    return false;
   };
-  std::vector<int> processes;
-  const auto act = [&](int mpirun) {
+  const auto stop_one = [&](int mpirun) {
     const auto end = std::chrono::steady_clock::now() + 50s;
-    while (!is_staged() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-    processes = processes_of_ranks(mpirun, 3);
-    return processes[1] != 0 && ::kill(processes[1], SIGSTOP) == 0;
+    while (!is_staged() && !fs::exists(folder() / "r" / "summary.json") && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    const int process = processes_of_ranks(mpirun, 3)[1];
+    return process != 0 && ::kill(process, SIGSTOP) == 0 && is_staged();
   };
-  const RunResult result = run_ranks({{3, words_of("solve --points X.npy --epsilon 0.05 --threads 1 --timeout 3 "
-                                                   "--output r --plan")}},
-                                     {.folder = folder(), .signal_after = "iteration", .act = act});
-  if (!result.signal_sent) GTEST_SKIP() << "it was over before anybody could be stopped";
+  RunResult result;
+  for (int attempt = 0; attempt < 20 && !result.signal_sent; ++attempt) {  // a busy machine may look too late
+    fs::remove_all(folder() / "r");
+    result = run_ranks({{3, words_of("solve --points X.npy --epsilon 0.05 --threads 1 --timeout 3 --output r --plan")}},
+                       {.folder = folder(), .act = stop_one});
+  }
+  ASSERT_TRUE(result.signal_sent) << result;
   EXPECT_EQ(result.status, 4) << result;
   EXPECT_EQ(own_lines(result.err).size(), 1U) << result;
   EXPECT_EQ(summary("r")["status"], "converged");

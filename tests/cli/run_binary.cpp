@@ -190,17 +190,20 @@ RunResult run_program(const Arguments& program, const std::vector<std::string>& 
   };
   Clock::time_point sent{};
   std::size_t said_before = 0;
+  const auto signal_if_due = [&] {
+    if ((options.signal == 0 && !options.act) || result.signal_sent || !has_said(options.signal_after, 0)) return;
+    said_before = result.err.size();
+    sent = Clock::now();
+    result.signal_sent = options.act ? options.act(child) : ::kill(child, options.signal) == 0;
+  };
+  signal_if_due();
   while ((out.reading() >= 0 || err.reading() >= 0) && time_left()) {
     // A negative descriptor is one that poll() skips.
     std::array<pollfd, 2> ready = {pollfd{out.reading(), POLLIN, 0}, pollfd{err.reading(), POLLIN, 0}};
     if (::poll(ready.data(), ready.size(), milliseconds_until(deadline)) <= 0) continue;
     if (ready[0].revents != 0) out.drain(result.out);
     if (ready[1].revents != 0) err.drain(result.err);
-    if ((options.signal != 0 || options.act) && !result.signal_sent && has_said(options.signal_after, 0)) {
-      said_before = result.err.size();
-      sent = Clock::now();
-      result.signal_sent = options.act ? options.act(child) : ::kill(child, options.signal) == 0;
-    }
+    signal_if_due();
     if (result.signal_sent && result.answer_seconds < 0 && !options.answer.empty() &&
         has_said(options.answer, said_before)) {
       result.answer_seconds = seconds_since(sent);

@@ -26,7 +26,7 @@ struct RunOptions {
   std::chrono::seconds limit{60};
   /// The child's working folder; empty means that of the test.
   std::filesystem::path folder{};
-  /// `signal` is sent once, as soon as this text has appeared on the child's standard error.
+  /// `signal` is sent once, as soon as this text has appeared on the child's standard error; empty: at once.
   std::string signal_after{};
   int signal = 0;
   /// Done instead of sending a signal, given the child's process number; true: it counts as sent.

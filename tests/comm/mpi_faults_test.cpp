@@ -48,18 +48,22 @@ std::string silent_process(const std::string& output) {
   return output.substr(number, output.find('\n', number) - number);
 }
 
+/// mpirun kills it; the system may need a moment.
+void expect_silent_one_dead(const Ended& run) {
+  const std::string process = silent_process(run.output);
+  ASSERT_FALSE(process.empty()) << run.output;
+  const Timer timer;
+  while (!is_dead(process) && timer.seconds() < 30) std::this_thread::yield();
+  EXPECT_TRUE(is_dead(process));
+}
+
 TEST(MpiFaults, AStoppedClientIsNamedAndTakenDown) {
   const Ended run = run_clients(4, "stop 2 2");
   EXPECT_EQ(run.status, 4) << run.output;
   EXPECT_NE(run.output.find(": client 2 has not answered for 2 s\n"), std::string::npos) << run.output;
   EXPECT_EQ(run.output.find("although all clients answer"), std::string::npos) << run.output;
   EXPECT_LT(run.seconds, 2 + 5 + 10) << "10 s are for mpirun\n" << run.output;
-  const std::string process = silent_process(run.output);
-  ASSERT_FALSE(process.empty()) << run.output;
-  // mpirun has killed it; the system may need a moment.
-  const Timer timer;
-  while (!is_dead(process) && timer.seconds() < 30) std::this_thread::yield();
-  EXPECT_TRUE(is_dead(process));
+  expect_silent_one_dead(run);
 }
 
 /// Said once, and nobody is left.
@@ -70,11 +74,7 @@ void expect_no_start(const Ended& run) {
   EXPECT_NE(at, std::string::npos) << run.output;
   EXPECT_EQ(run.output.find("fedsinkhorn:", at + 1), std::string::npos) << "said more than once\n" << run.output;
   EXPECT_LT(run.seconds, 2 + 5 + 10) << "10 s are for mpirun\n" << run.output;
-  const std::string process = silent_process(run.output);
-  ASSERT_FALSE(process.empty()) << run.output;
-  const Timer timer;
-  while (!is_dead(process) && timer.seconds() < 30) std::this_thread::yield();
-  EXPECT_TRUE(is_dead(process));
+  expect_silent_one_dead(run);
 }
 
 TEST(MpiFaults, AClientThatStopsBeforeMpiStartsIsNotWaitedForForEver) { expect_no_start(run_clients(4, "start 2 2")); }

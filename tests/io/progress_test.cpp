@@ -91,14 +91,21 @@ TEST(TimeLeft, TheIterationLimitMayComeFirst) {
   EXPECT_NEAR(*budget, 90, 0.1);
 }
 
+Progress some_progress() {
+  Progress now;
+  now.iteration = 200;
+  now.max_iterations = 1000000;
+  now.seconds = 10;
+  now.error_b = 1e-3;
+  now.tolerance = 1e-9;
+  return now;
+}
+
 TEST(TimeLeft, ErrorsOfOtherEpsilonsDoNotCount) {
   TimeLeft left = after(10, [](double t) { return std::pow(10.0, -t / 2.5); });
-  Progress now;
-  now.max_iterations = 1000000000;
+  Progress now = some_progress();
   now.iteration = 10100;
   now.seconds = 10.1;
-  now.tolerance = 1e-9;
-  now.error_b = 1e-2;
   now.epsilon = 0.5;
   left.add(now);
   EXPECT_FALSE(left.seconds().has_value());
@@ -110,16 +117,6 @@ TEST(TimeLeft, ErrorsOfOtherEpsilonsDoNotCount) {
     left.add(now);
   }
   EXPECT_FALSE(left.seconds().has_value());
-}
-
-Progress some_progress() {
-  Progress now;
-  now.iteration = 200;
-  now.max_iterations = 1000000;
-  now.seconds = 10;
-  now.error_b = 1e-3;
-  now.tolerance = 1e-9;
-  return now;
 }
 
 TEST(ProgressText, TellsWhatIsKnown) {

@@ -45,21 +45,12 @@ class Target {
   [[nodiscard]] const std::vector<Real>& g() const { return g_; }
   [[nodiscard]] Real rounding() const { return rounding_; }
 
+  /// Norms of P 1 - a and P' 1 - b.
   [[nodiscard]] Real error_a(Norm norm) const {
-    std::vector<Real> difference(it_.n);
-    for (std::size_t i = 0; i < it_.n; ++i) {
-      difference[i] = -masses_.a[i];
-      for (std::size_t j = 0; j < it_.m; ++j) difference[i] += plan_[i * it_.m + j];
-    }
-    return norm_of(norm, difference);
+    return error(norm, masses_.a, it_.m, [m = it_.m](std::size_t i, std::size_t j) { return i * m + j; });
   }
   [[nodiscard]] Real error_b(Norm norm) const {
-    std::vector<Real> difference(it_.m);
-    for (std::size_t j = 0; j < it_.m; ++j) {
-      difference[j] = -masses_.b[j];
-      for (std::size_t i = 0; i < it_.n; ++i) difference[j] += plan_[i * it_.m + j];
-    }
-    return norm_of(norm, difference);
+    return error(norm, masses_.b, it_.n, [m = it_.m](std::size_t j, std::size_t i) { return i * m + j; });
   }
 
   /// A sum over the plan, and the sum of the absolute values of what it is made of: its rounding is a share of that.
@@ -102,6 +93,16 @@ class Target {
   }
 
  private:
+  /// at(line, k): where entry k of a row or column is.
+  template <class At>
+  [[nodiscard]] Real error(Norm norm, const std::vector<Real>& masses, std::size_t length, const At& at) const {
+    std::vector<Real> difference(masses.size());
+    for (std::size_t line = 0; line < masses.size(); ++line) {
+      difference[line] = -masses[line];
+      for (std::size_t k = 0; k < length; ++k) difference[line] += plan_[at(line, k)];
+    }
+    return norm_of(norm, difference);
+  }
   static Real potential(const std::vector<double>& values, const std::vector<double>& rests, std::size_t at) {
     return static_cast<Real>(values.at(at)) + (at < rests.size() && std::isfinite(values[at]) ? rests[at] : 0);
   }

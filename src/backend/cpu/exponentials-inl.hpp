@@ -1,0 +1,210 @@
+// Exponentials: rows of the Gibbs kernel and of the plan, and sums in the log domain.
+// Included by simd.cpp once per instruction set, which is why the guard is one that toggles.
+#if defined(FEDSINKHORN_BACKEND_CPU_EXPONENTIALS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef FEDSINKHORN_BACKEND_CPU_EXPONENTIALS_INL
+#undef FEDSINKHORN_BACKEND_CPU_EXPONENTIALS_INL
+#else
+#define FEDSINKHORN_BACKEND_CPU_EXPONENTIALS_INL
+#endif
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "backend/cpu/simd.hpp"
+#include "backend/cpu/vectors-inl.hpp"
+
+// Members of std::array would not be compiled for the target, and so not be inlined: plain arrays of vectors.
+// NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
+HWY_BEFORE_NAMESPACE();
+namespace fedsinkhorn::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Exponentials. The largest argument is clamped: beyond it exp overflows, and the loops that watch the scalings see
+// the huge value and fall back to the log domain.
+
+constexpr double kLargestExponent64 = 700.0;
+constexpr double kSmallestExponent64 = -690.0;  // exp gives 2e-300; smaller values are flushed to 0
+constexpr double kLargestExponent32 = 88.0;
+constexpr double kSmallestExponent32 = -87.0;  // just above the smallest normal float
+
+HWY_INLINE hn::Vec<D64> exponent(hn::Vec<D64> phi, hn::Vec<D64> psi, hn::Vec<D64> cost, hn::Vec<D64> inverse_epsilon) {
+  return hn::Mul(hn::Sub(hn::Add(phi, psi), cost), inverse_epsilon);
+}
+
+// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, interpolated at Chebyshev nodes: exp within 1.7e-17 and 1.0e-8.
+constexpr double kExpSeries64[] = {0.50000000000000010221,     0.16666666666666667453,   0.041666666666624127873,
+                                   0.0083333333333300618325,   0.0013888888917213716901, 0.00019841269863053616878,
+                                   0.000024801521295954375131, 2.7557268459997064772e-6, 2.7620088445409748161e-7,
+                                   2.5100385495510319078e-8};
+constexpr double kExpSeries32[] = {0.5, 0.16666576989698775683, 0.041666554617204574203, 0.0083631790527225773704,
+                                   0.0013926183587713494542};
+
+// x_l = exp(x_l), all of them between the exponents above, where results are normal numbers: that saves what a general
+// exp spends on the ends of its range. exp(x) = 2^k exp(r), k the integer nearest to x / ln 2. Each step waits for the
+// one before it; several vectors at once keep the units busy meanwhile.
+template <std::size_t Vectors, std::size_t Terms>
+HWY_INLINE void exp_normal(D64 d, hn::Vec<D64>* x, const double (&series)[Terms]) {
+  const hn::RebindToSigned<D64> integers;
+  const auto shifter = hn::Set(d, 6755399441055744.0);  // 1.5 * 2^52: adding it leaves k in the lowest bits
+  const auto one = hn::Set(d, 1.0);
+  hn::Vec<D64> shifted[Vectors];
+  hn::Vec<D64> r[Vectors];
+  hn::Vec<D64> y[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) shifted[l] = hn::MulAdd(x[l], hn::Set(d, 1.4426950408889634), shifter);
+  // ln 2 in two parts, the first short enough for k times it to be exact.
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    y[l] = hn::Sub(shifted[l], shifter);
+    r[l] = hn::NegMulAdd(y[l], hn::Set(d, 0.6931471805596629565116018), x[l]);
+  }
+  for (std::size_t l = 0; l < Vectors; ++l)
+    r[l] = hn::NegMulAdd(y[l], hn::Set(d, 0.28235290563031577122588448175e-12), r[l]);
+  for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::Set(d, series[Terms - 1]);
+  for (std::size_t term = Terms - 1; term-- > 0;) {
+    const auto coefficient = hn::Set(d, series[term]);
+    for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::MulAdd(y[l], r[l], coefficient);
+  }
+  for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::MulAdd(y[l], r[l], one);
+  for (std::size_t l = 0; l < Vectors; ++l) y[l] = hn::MulAdd(y[l], r[l], one);
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    const auto exponent_bits = hn::ShiftLeft<52>(hn::BitCast(integers, shifted[l]));
+    x[l] = hn::BitCast(d, hn::Add(hn::BitCast(integers, y[l]), exponent_bits));
+  }
+}
+
+// t_l = exp(t_l), 0 below `smallest`.
+template <std::size_t Vectors, std::size_t Terms>
+HWY_INLINE void gibbs(D64 d, hn::Vec<D64>* t, double smallest, double largest, const double (&series)[Terms]) {
+  const auto low = hn::Set(d, smallest);
+  const auto high = hn::Set(d, largest);
+  hn::Vec<D64> x[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) x[l] = hn::Min(hn::Max(t[l], low), high);
+  exp_normal<Vectors>(d, x, series);
+  for (std::size_t l = 0; l < Vectors; ++l) t[l] = hn::IfThenElseZero(hn::Gt(t[l], low), x[l]);
+}
+HWY_INLINE hn::Vec<D64> gibbs(D64 d, hn::Vec<D64> t) {
+  gibbs<1>(d, &t, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+  return t;
+}
+
+HWY_INLINE void store(D64 d, hn::Vec<D64> x, double* out) { hn::StoreU(x, d, out); }
+HWY_INLINE void store(D64 /*d*/, hn::Vec<D64> x, float* out) { hn::StoreU(hn::DemoteTo(Half32(), x), Half32(), out); }
+
+// The exponent is formed in float64 in either case: it is a small difference of large numbers.
+template <std::size_t Vectors, class S>
+HWY_INLINE void gibbs_step(D64 d, const double* cost, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale, S* out) {
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D64> t[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), hn::LoadU(d, cost + l * lanes), scale);
+  }
+  if constexpr (sizeof(S) == sizeof(double)) {
+    gibbs<Vectors>(d, t, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+  } else {
+    gibbs<Vectors>(d, t, kSmallestExponent32, kLargestExponent32, kExpSeries32);
+  }
+  for (std::size_t l = 0; l < Vectors; ++l) store(d, t[l], out + l * lanes);
+}
+
+template <class S>
+void gibbs_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns, const double* phi,
+                const double* psi, double inverse_epsilon, S* out, std::size_t out_stride) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scale = hn::Set(d, inverse_epsilon);
+  constexpr std::size_t at_once = 4;
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto row = hn::Set(d, phi[k]);
+    const double* costs = cost + k * cost_stride;
+    S* values = out + k * out_stride;
+    std::size_t j = 0;
+    for (; j + at_once * lanes <= columns; j += at_once * lanes) {
+      gibbs_step<at_once>(d, costs + j, row, psi + j, scale, values + j);
+    }
+    for (; j < columns; j += lanes) gibbs_step<1>(d, costs + j, row, psi + j, scale, values + j);
+  }
+}
+
+// e^t (t - 1) + 1 = sum over k >= 2 of t^k (k - 1) / k!, for |t| < 1/4: the terms on the left would cancel.
+template <class V>
+V small_divergence(D64 d, V t) {
+  auto series = hn::Set(d, 12.0 / 6227020800.0);
+  for (const double coefficient : {11.0 / 479001600.0, 10.0 / 39916800.0, 9.0 / 3628800.0, 8.0 / 362880.0,
+                                   7.0 / 40320.0, 6.0 / 5040.0, 5.0 / 720.0, 4.0 / 120.0, 3.0 / 24.0, 2.0 / 6.0, 0.5}) {
+    series = hn::MulAdd(series, t, hn::Set(d, coefficient));
+  }
+  return hn::Mul(series, hn::Mul(t, t));
+}
+
+void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns, const double* phi,
+               const double* psi, double inverse_epsilon, const PlanRows& out) {
+  const D64 d;
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto zero = hn::Zero(d);
+  const auto one = hn::Set(d, 1.0);
+  const auto near = hn::Set(d, 0.25);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto row = hn::Set(d, phi[k]);
+    for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+      const std::size_t at = k * out.stride + j;
+      const auto costs = hn::LoadU(d, cost + k * cost_stride + j);
+      const auto t = exponent(row, hn::LoadU(d, psi + j), costs, scale);
+      const auto value = gibbs(d, t);
+      const auto exists = hn::Gt(value, zero);
+      const auto logarithm = hn::IfThenElseZero(exists, hn::Mul(value, t));
+      const auto divergence = hn::Add(hn::Sub(logarithm, value), one);
+      hn::StoreU(value, d, out.kernel + at);
+      hn::StoreU(logarithm, d, out.logarithm + at);
+      hn::StoreU(hn::IfThenElseZero(exists, hn::Mul(value, costs)), d, out.cost + at);
+      hn::StoreU(hn::IfThenElse(hn::Lt(hn::Abs(t), near), small_divergence(d, t), divergence), d, out.divergence + at);
+    }
+  }
+}
+
+double row_log_sum_exp(const double* cost, std::size_t columns, const double* psi, double inverse_epsilon) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto infinity = std::numeric_limits<double>::infinity();
+  auto best = hn::Set(d, -infinity);
+  for (std::size_t j = 0; j < columns; j += lanes) {
+    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)));
+  }
+  const double largest = hn::GetLane(hn::MaxOfLanes(d, best));
+  if (!(largest > -infinity)) return -infinity;
+  const auto shift = hn::Set(d, largest);
+  auto sum = hn::Zero(d);
+  for (std::size_t j = 0; j < columns; j += lanes) {
+    const auto gap = hn::Sub(hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)), shift);
+    sum = hn::Add(sum, gibbs(d, hn::Mul(gap, scale)));
+  }
+  return largest * inverse_epsilon + std::log(total(d, sum));
+}
+
+void column_log_sum_exp(const double* cost, std::size_t columns, double phi, double log_weight, double inverse_epsilon,
+                        double* maximum, double* sum) {
+  const D64 d;
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto row = hn::Set(d, phi);
+  const auto weight = hn::Set(d, log_weight);
+  const auto lowest = hn::Set(d, std::numeric_limits<double>::lowest());
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+    const auto x = hn::Add(hn::Mul(hn::Sub(row, hn::LoadU(d, cost + j)), scale), weight);
+    const auto before = hn::LoadU(d, maximum + j);
+    const auto after = hn::Max(before, x);
+    // Where nothing finite has been seen yet both maxima are -inf: subtract the lowest finite number instead.
+    const auto shift = hn::Max(after, lowest);
+    const auto carried = hn::Mul(hn::LoadU(d, sum + j), gibbs(d, hn::Sub(before, shift)));
+    hn::StoreU(hn::Add(carried, gibbs(d, hn::Sub(x, shift))), d, sum + j);
+    hn::StoreU(after, d, maximum + j);
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace fedsinkhorn::cpu
+HWY_AFTER_NAMESPACE();
+// NOLINTEND(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
+
+#endif

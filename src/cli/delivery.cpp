@@ -249,6 +249,8 @@ void Delivery::write_what_is_left_of_ranks(const Options& options, const Result*
     if (!leads && first_of[leaders_[rank]] == me) followers.push_back(rank);
   }
   leader = first_of[leaders_[me]];
+  // Who leads removes a folder that stays empty: who follows may be gone before the leader has looked into it.
+  if (leader != me) folders_.at(me)->keep();
 
   LastWords words(clients_.communicator());
   const bool was_committed = leader == me && sets_.contains(me) && !sets_[me];

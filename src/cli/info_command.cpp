@@ -8,6 +8,7 @@
 #include "backend/cuda/device.hpp"
 #include "build_info.hpp"
 #include "cli/commands.hpp"
+#include "core/caches.hpp"
 #include "core/memory.hpp"
 #include "core/processors.hpp"
 #include "registry.hpp"
@@ -30,6 +31,7 @@ void print_info() {
   const std::string used = cpu::simd("auto").name;
   line("simd", fmt::format("{} (best first){}", fmt::join(variants, ", "),
                            used == variants.front() ? "" : fmt::format("; {}={}", cpu::kForcedSimd, used)));
+  line("caches", describe(caches()));
 #ifdef _OPENMP
   line("threads", fmt::format("{} of {} cores, OpenMP", processors_allowed(), processors_online()));
 #else

@@ -27,7 +27,7 @@ std::optional<std::size_t> parse_size(std::string_view text) {
   return std::nullopt;
 }
 
-// What /sys tells of the first processor's caches: containers and other C libraries have it, too.
+// What /sys tells of the first processor's caches.
 std::optional<std::size_t> size_in_sys(int level) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
@@ -43,9 +43,11 @@ std::optional<std::size_t> size_in_sys(int level) {
   return std::nullopt;
 }
 
+// sysconf comes second: in a virtual machine it was seen to add up the last levels of processors that are not there.
 std::optional<std::size_t> size_of_level(int level, int name) {
-  if (const long size = sysconf(name); size > 0) return static_cast<std::size_t>(size);
-  return size_in_sys(level);
+  if (const auto size = size_in_sys(level)) return size;
+  const long size = sysconf(name);
+  return size > 0 ? std::optional(static_cast<std::size_t>(size)) : std::nullopt;
 }
 
 Caches look_up() {

@@ -24,6 +24,13 @@ class Block : public Kernel {
   /// Of the kernel from the next absorb on, and of the sums below at once.
   void set_epsilon(double epsilon) override = 0;
 
+  /// Whether this block can open() a kernel, which fused() then finds phi for,
+  [[nodiscard]] virtual bool can_open() const { return false; }
+  /// and whether that kernel may be used any further: if not, absorb() follows.
+  [[nodiscard]] virtual bool keeps_opened() const { return true; }
+  void open(std::span<const double> /*psi*/, double /*grid*/) override {}
+  [[nodiscard]] std::span<const double> opened() const override { return {}; }
+
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
   virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
                                std::span<double> sums) = 0;

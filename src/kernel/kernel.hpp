@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "backend/cpu/simd.hpp"
 #include "core/range.hpp"
@@ -28,6 +29,11 @@ class Kernel {
   virtual void set_epsilon(double epsilon) = 0;
   /// Puts new potentials in. They are kept.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
+  /// The same where phi is not known yet: phi_i = -max_j (psi_j - C_ij), rounded to a multiple of grid, so that the
+  /// largest entry of a row is about 1. It is found by the pass that follows.
+  virtual void open(std::span<const double> psi, double grid) = 0;
+  /// That phi, once the pass is over.
+  [[nodiscard]] virtual std::span<const double> opened() const = 0;
 
   /// q = K v. Each element is summed in a fixed order.
   virtual void apply(std::size_t targets, const double* v, double* q) = 0;
@@ -40,6 +46,9 @@ class Kernel {
   virtual void end_transposed(std::size_t targets, double* r) = 0;
   /// q = K v, u = a / q, r = K' u in a single pass over the rows of K.
   virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) = 0;
+
+  /// How it has come to go over its rows, in words; empty where it has no choice.
+  [[nodiscard]] virtual std::string pass_plan() const { return {}; }
 };
 
 /// Largest ratio u/a or v/b the stored precision can take before potentials must be absorbed anew: entries lost to

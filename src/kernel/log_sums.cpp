@@ -141,17 +141,18 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
         const double* uk = u + k * n + i;
         const double* vk = scalings.data() + k * stride;
         std::array<double, cpu::kRowBlock> sums{};
-        products.dot_rows(kernel.data(), stride, count, stride, vk, sums.data());
+        products.streaming().dot_rows(kernel.data(), stride, count, stride, vk, sums.data());
         for (std::size_t s = 0; s < count; ++s) result[k].rows[i + s] = uk[s] * sums[s];
         const auto add_up = [&](const Buffer<double>& summands, ExactSum& total) {
-          products.dot_rows(summands.data(), stride, count, stride, vk, sums.data());
+          products.streaming().dot_rows(summands.data(), stride, count, stride, vk, sums.data());
           for (std::size_t s = 0; s < count; ++s) total.add(uk[s] * sums[s]);
         };
         Totals& totals = total_parts[chunk][k];
         add_up(kernel_log, totals.logarithm);
         add_up(costs, totals.cost);
         add_up(divergence, totals.divergence);
-        products.add_rows(kernel.data(), stride, count, stride, uk, column_parts[chunk].data() + k * stride);
+        products.streaming().add_rows(kernel.data(), stride, count, stride, uk,
+                                      column_parts[chunk].data() + k * stride);
       }
     }
     context.cost.rows_done(range.first, range.size());

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "backend/cpu/gemm.hpp"
 #include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
 #include "kernel/gibbs_rows.hpp"
 #include "kernel/kernel.hpp"
+#include "kernel/pass_plan.hpp"
+#include "kernel/work_cut.hpp"
 
 namespace fedsinkhorn {
 
@@ -27,55 +31,28 @@ inline const cpu::ProductOps<float, float>& product_ops<float, float>(const cpu:
   return simd.float32;
 }
 
-/// How the work is cut. All of it depends on the shape alone, never on the number of threads, so that neither do the
-/// results.
-struct WorkCut {
-  /// Work, in multiplications, that one thread does alone. It takes about a tenth of a millisecond: less would not pay
-  /// for waking another thread, and on a busy machine, where that may take milliseconds, would cost dearly.
-  static constexpr double kTiny = std::size_t{1} << 19;
-  /// What computing an entry of K costs beside multiplying with a stored one.
-  static constexpr std::size_t kExponential = 8;
-  static bool is_tiny(std::size_t rows, std::size_t columns, std::size_t work_per_entry) {
-    return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(work_per_entry) < kTiny;
-  }
-  /// Partial sums of r in a fused pass. More would balance better but cost memory traffic.
-  static std::size_t fused_chunks(std::size_t rows, std::size_t columns, std::size_t work_per_entry) {
-    if (is_tiny(rows, columns, work_per_entry)) return 1;
-    return std::clamp<std::size_t>(rows / 32, 1, 32);
-  }
-  /// Rows that a fused pass uses twice while they are in cache: four if eight are too long for it.
-  static std::size_t fused_block(std::size_t row_bytes, std::size_t cache_bytes) {
-    return row_bytes * cpu::kRowBlock > cache_bytes ? cpu::kRowBlock / 2 : cpu::kRowBlock;
-  }
-  /// Rows whose products with several targets are formed together: about 16 MB of K, which a shared cache holds.
-  static std::size_t target_block(std::size_t rows, std::size_t stride) {
-    const std::size_t wanted =
-        std::clamp<std::size_t>((std::size_t{16} << 20) / (std::max<std::size_t>(1, stride) * 8), 64, 1024);
-    return std::min((rows + 7) / 8 * 8, wanted / 8 * 8);
-  }
-  static constexpr std::size_t kRowsEach = 64;
-  /// With this many targets or fewer, a sweep per target over rows in cache beats packing matrices for a product.
-  static constexpr std::size_t kFewTargets = 3;
-};
-
 /// Rows: StoredRows<S> or ComputedRows<S>. V: the type products are formed in.
 template <class Rows, class V>
 class RowKernel final : public Kernel {
   using S = typename Rows::Stored;
-  static constexpr std::size_t kWorkPerEntry = std::is_same_v<Rows, StoredRows<S>> ? 1 : WorkCut::kExponential;
+  static constexpr bool kIsStored = std::is_same_v<Rows, StoredRows<S>>;
+  static constexpr std::size_t kWorkPerEntry = kIsStored ? 1 : WorkCut::kExponential;
 
  public:
   RowKernel(const CostSource& cost, const cpu::Simd& simd, const KernelSpec& spec)
       : ops_(product_ops<S, V>(simd)),
-        cache_bytes_(simd.fused_cache_bytes),
         threads_(spec.threads),
         stop_(spec.stop),
-        rows_(cost, simd, spec) {
+        rows_(cost, simd, spec),
+        tuner_(rows_.rows(), rows_.stride() * sizeof(S), kIsStored) {
     for (int t = 0; t < spec.threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
   }
 
   void set_epsilon(double epsilon) override { rows_.set_epsilon(epsilon); }
   void absorb(std::span<const double> phi, std::span<const double> psi) override { rows_.absorb(phi, psi); }
+  void open(std::span<const double> psi, double grid) override { rows_.open(psi, grid); }
+  [[nodiscard]] std::span<const double> opened() const override { return rows_.phi(); }
+  [[nodiscard]] std::string pass_plan() const override { return kIsStored ? describe(tuner_.best()) : ""; }
 
   void apply(std::size_t targets, const double* v, double* q) override {
     load(targets, v);
@@ -88,10 +65,12 @@ class RowKernel final : public Kernel {
         const std::size_t count = std::min(cpu::kRowBlock, last - i);
         const auto block = rows_.rows_at(i, count, scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
-          ops_.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), q + k * n + i);
+          ops_.streaming().dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), q + k * n + i);
         }
       }
+      rows_.done({chunk * WorkCut::kRowsEach, last});
     });
+    rows_.end_pass();
     if (is_to_stop()) give_nothing(targets * n, q);
   }
 
@@ -102,6 +81,7 @@ class RowKernel final : public Kernel {
   }
 
   void begin_transposed(std::size_t targets) override {
+    rows_.build(threads_);
     reserve_sums(targets, 1);
     std::fill_n(sums_.data(), targets * stride(), 0.0);
   }
@@ -117,8 +97,8 @@ class RowKernel final : public Kernel {
         const std::size_t count = std::min(cpu::kRowBlock, rows.last - i);
         const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
-          ops_.add_rows(block.data, block.stride, count, range.size(), u + k * rows.size() + (i - rows.first),
-                        sums_.data() + k * stride() + range.first);
+          ops_.streaming().add_rows(block.data, block.stride, count, range.size(),
+                                    u + k * rows.size() + (i - rows.first), sums_.data() + k * stride() + range.first);
         }
       }
     });
@@ -179,23 +159,30 @@ class RowKernel final : public Kernel {
     const std::size_t m = rows_.columns();
     const std::size_t chunks = WorkCut::fused_chunks(n, m, kWorkPerEntry);
     reserve_sums(targets, chunks);
-    const std::size_t rows_at_once = WorkCut::fused_block(stride() * sizeof(S), cache_bytes_);
+    const bool measures = !rows_.is_to_be_built();
     parallel_chunks(threads_, chunks, [&](std::size_t chunk, std::size_t thread) {
+      const Timer timer;
+      const PassPlan plan = measures ? tuner_.plan(chunk) : tuner_.best();
+      const cpu::RowLoops<S, V>& loops = ops_.asking(plan.asking);
       double* sums = sums_.data() + chunk * targets * stride();
       std::fill_n(sums, targets * stride(), 0.0);
       const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
-      for (std::size_t i = range.first; i < range.last && !is_to_stop(); i += rows_at_once) {
-        const std::size_t count = std::min(rows_at_once, range.last - i);
+      for (std::size_t i = range.first; i < range.last && !is_to_stop(); i += plan.rows_at_once) {
+        const std::size_t count = std::min(plan.rows_at_once, range.last - i);
         const auto block = rows_.rows_at(i, count, scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
           double* qi = q + k * n + i;
           double* ui = u + k * n + i;
-          ops_.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), qi);
+          loops.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), qi);
           for (std::size_t s = 0; s < count; ++s) ui[s] = a[i + s] / qi[s];
-          ops_.add_rows(block.data, block.stride, count, stride(), ui, sums + k * stride());
+          loops.add_rows(block.data, block.stride, count, stride(), ui, sums + k * stride());
         }
       }
+      rows_.done(range);
+      if (measures) tuner_.note(chunk, range.size(), timer.seconds());
     });
+    rows_.end_pass();
+    if (measures) tuner_.end_pass();
     // r = the sum of the partial sums, in order.
     constexpr std::size_t columns_each = 1024;
     const std::size_t pieces = (m + columns_each - 1) / columns_each;
@@ -215,6 +202,7 @@ class RowKernel final : public Kernel {
   // The same for many targets, as matrix products on a block of rows: Q = V K_B', U = a / Q, R += U K_B. Threads share
   // the rows of the block for the first product and its columns for the second, so nobody needs sums of his own.
   void fused_by_products(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
+    rows_.build(threads_);
     load(targets, v);
     reserve_sums(targets, 1);
     std::fill_n(sums_.data(), targets * stride(), 0.0);
@@ -277,7 +265,7 @@ class RowKernel final : public Kernel {
     }
   }
 
-  static constexpr bool kRowsUsableInPlace = std::is_same_v<Rows, StoredRows<S>> && std::is_same_v<S, V>;
+  static constexpr bool kRowsUsableInPlace = kIsStored && std::is_same_v<S, V>;
 
   // Rows [row, row + count) as V at row `at` of the shared block.
   void convert(std::size_t row, std::size_t count, std::size_t at, std::size_t thread) {
@@ -289,10 +277,10 @@ class RowKernel final : public Kernel {
   }
 
   cpu::ProductOps<S, V> ops_;
-  std::size_t cache_bytes_;
   int threads_;
   const StopRequest* stop_;
   Rows rows_;
+  PassTuner tuner_;
   std::vector<typename Rows::Scratch> scratch_;
   Buffer<V> v_;               // targets x stride
   Buffer<double> sums_;       // partial sums of r

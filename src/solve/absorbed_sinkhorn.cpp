@@ -185,7 +185,8 @@ void AbsorbedSinkhorn::round() {
   if (check && active() > 0) record_and_finish(notes);
   if (active() == 0) return;
   if (stretched) {
-    absorb_all();
+    build_around_scalings();
+    ++absorptions_;
   } else {
     mix();
   }

@@ -3,15 +3,17 @@
 //   K_ij = exp((phi_i + psi_j - C_ij) / epsilon)        P_ij = u_i K_ij v_j
 //   q = K v,  u = a / q,  r = K' u,  v = b / r          f = phi + epsilon log u,  g = psi + epsilon log v
 //
-// The first iteration is done by log-sum-exp, after which phi and psi are such that u = a and v = b exactly: K is then
-// the density of the plan with respect to a x b, rows and columns averaging 1. While u/a = 1/q and v/b = 1/r stay
+// The first iteration builds K as it goes, phi being such that the largest entry of a row is 1. Where that cannot be
+// done (two passes over K an iteration, devices) or gives numbers of no use, it is done by log-sum-exp, after which phi
+// and psi are such that u = a and v = b exactly: K is then the density of the plan with respect to a x b, rows and
+// columns averaging 1. While u/a = 1/q and v/b = 1/r stay
 // within a safe range nothing can overflow, and what underflows is too small to matter. When they leave it, they are
 // absorbed: moved into phi and psi, and K is built anew. Should a step go wrong in spite of that (masses hundreds of
 // orders of magnitude apart), it is taken back and done by log-sum-exp.
 //
 // An acceleration may choose where a round starts (x, which else is the v of the last round), and reject it afterwards;
 // u_ and v_ are those of the last round that counts. Epsilon may come down in levels, each starting from the last one's
-// potentials by a round in logs.
+// potentials by a round like the first.
 //
 // Several targets share one K as long as their potentials stay close enough to a common pair (phi, psi).
 //
@@ -64,6 +66,8 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
   [[nodiscard]] std::int64_t rejected() const { return pace().rejected; }
   [[nodiscard]] std::int64_t levels() const { return levels_; }
+  /// Rounds that built the kernel as they went.
+  [[nodiscard]] std::int64_t openings() const { return openings_; }
 
  private:
   void run_together();
@@ -72,7 +76,21 @@ class AbsorbedSinkhorn {
   void iterate();
 
   void first_round();
+  void first_round_in_logs();
   void start_from_given();
+
+  /// A round that builds the kernel as it goes.
+  struct Opening {
+    bool is_usable = false;     ///< if not, only phi_, psi_ and x_ have changed
+    bool is_stretched = false;  ///< it would be wise to absorb now
+    double gain = 0;            ///< KL(b || columns) as it met it, of the worst target
+    std::vector<Note> notes;
+  };
+  [[nodiscard]] double opening_grid(std::span<const double> psi) const;
+  [[nodiscard]] Opening opening_round(double grid, std::span<const double> log_rows);
+  [[nodiscard]] bool open_first_round();
+  [[nodiscard]] std::optional<double> open_around(std::span<const double> psi, std::span<const double> phi,
+                                                  Deviations columns);
   void round();
   void half_steps();
   /// Where the last iteration that counts has left a client.
@@ -101,14 +119,21 @@ class AbsorbedSinkhorn {
   void set_unusable_apart(std::vector<Note>& notes);
   void decide(std::span<const Note> notes);
   void mix();
-  void absorb_all();
+  void build_around_scalings();
   [[nodiscard]] std::vector<bool> far_from_middle(const Deviations& rows, const Deviations& columns) const;
   void set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
                  const std::function<Outcome(std::size_t)>& as_it_stands);
-  double relocate(Deviations& columns, double epsilon, const std::function<Outcome(std::size_t)>& as_it_stands);
-  double change_epsilon(double epsilon, std::int64_t iterations);
+  /// What a level begins with.
+  struct Arrival {
+    double gain = 0;        ///< KL(b || columns) as it was met
+    bool is_built = false;  ///< the kernel is there, and v is shared
+  };
+  Arrival relocate(Deviations& columns, double epsilon, const std::function<Outcome(std::size_t)>& as_it_stands);
+  Arrival relocate_in_logs(std::span<const double> psi, std::span<const double> phi, Deviations& rows,
+                           Deviations& columns);
+  Arrival change_epsilon(double epsilon, std::int64_t iterations);
   void anneal();
-  double open_level();
+  Arrival open_level();
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);
 
@@ -170,13 +195,14 @@ class AbsorbedSinkhorn {
   std::vector<Mixture> mixtures_;                             // decided on after a round, one a slot
   std::int64_t rejected_before_ = 0;                          // of targets that are finished
   std::int64_t levels_ = 0;
+  std::int64_t openings_ = 0;
   SeenRound seen_ahead_;     // the last one of those being made ahead
   double start_spread_ = 0;  // of a g that was given: greatest less least
 
   bool stop_ = false;  // asked for at some client: what was made since the last iteration is void
   bool is_cut_short_ = false;
   bool started_in_spite_ = false;  // of a stop: see start_from_given()
-  double log_seconds_ = 0;         // for a round in logs, at most so far
+  double log_seconds_ = 0;         // for a round in logs, at most so far, or what it might take
   double round_seconds_ = 0;       // for the half-steps of a round, at most so far
   bool runaway_ = false;           // see rebuild()
 

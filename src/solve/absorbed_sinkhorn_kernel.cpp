@@ -100,13 +100,17 @@ void AbsorbedSinkhorn::set_apart(const std::vector<bool>& leaves, Deviations& ro
   }
 }
 
-// From g = 0, in logs: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target; then
-// g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
 void AbsorbedSinkhorn::first_round() {
   const Stopwatch::Scope timed(monitor_.iterating());
   const Rebuilding counted(traffic_);
-  const Norm norm = monitor_.options().norm;
   iteration_ = checked_ = made_here_ = 1;
+  if (!open_first_round()) first_round_in_logs();
+}
+
+// From g = 0, in logs: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target; then
+// g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
+void AbsorbedSinkhorn::first_round_in_logs() {
+  const Norm norm = monitor_.options().norm;
   LogSums sums = log_half_steps(std::vector<double>(m_, 0.0));
 
   // The errors the half-steps met. u = v = 1 defines the first plan up to a factor.
@@ -154,14 +158,14 @@ void AbsorbedSinkhorn::start_from_given() {
   std::fill(psi_.begin(), psi_.end(), 0.0);
   std::fill(phi_.begin(), phi_.end(), 0.0);
   for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
-  (void)relocate(columns, epsilon_, [this](std::size_t slot) {
+  const Arrival arrival = relocate(columns, epsilon_, [this](std::size_t slot) {
     Outcome not_begun;  // without potentials: it starts here again, by itself
     not_begun.target = ids_[slot];
     not_begun.epsilon = epsilon_;
     return not_begun;
   });
   std::vector<Note> notes(active());
-  if (active() > 0) rebuild(notes);
+  if (active() > 0 && !arrival.is_built) rebuild(notes);
   if (!stop_ || std::exchange(started_in_spite_, true)) return;
   if (finished_.empty()) throw Interrupted();
   // Others are finished: this target is not to be without any potentials.
@@ -202,7 +206,7 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
 
 // Moves the middle of log(u/a) and log(v/b) over all targets into phi and psi. Targets that are still far from their
 // middle afterwards are set apart.
-void AbsorbedSinkhorn::absorb_all() {
+void AbsorbedSinkhorn::build_around_scalings() {
   const Rebuilding counted(traffic_);
   Deviations rows(u_, n_, masses_a());
   Deviations columns(v_, m_, masses());
@@ -212,7 +216,6 @@ void AbsorbedSinkhorn::absorb_all() {
   set_apart(far_from_middle(rows, columns), rows, columns,
             [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
   take(std::move(phi), std::move(psi), rows, columns);
-  ++absorptions_;
   std::vector<Note> notes(active());
   if (active() > 0) rebuild(notes);
 }
@@ -238,8 +241,8 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// On to the next level, if this one has served its purpose. Each opens with a round in logs, which counts; if that
-// finds nothing left to do, the kernel of that level need not be built.
+// On to the next level, if this one has served its purpose. Each opens with a round that builds its kernel, or one in
+// logs, which counts; if that finds nothing left to do, the level is left at once.
 void AbsorbedSinkhorn::anneal() {
   if (active() == 0) return;
   double gain = 0;
@@ -253,18 +256,18 @@ void AbsorbedSinkhorn::anneal() {
   }
   const Rebuilding counted(traffic_);
   const Standing before = standing();
-  gain = open_level();
-  while (active() > 0 && !annealing_.is_last() && annealing_.is_done(iteration_, gain)) {
+  Arrival arrival = open_level();
+  while (active() > 0 && !stop_ && !annealing_.is_last() && annealing_.is_done(iteration_, arrival.gain)) {
     annealing_.descend(iteration_);
-    gain = open_level();
+    arrival = open_level();
   }
   std::vector<Note> notes(active());
-  if (active() > 0) rebuild(notes);
+  if (active() > 0 && !arrival.is_built) rebuild(notes);
   if (stop_) stand_again(before);
 }
 
-// The round in logs that a level begins with; the gain it met.
-double AbsorbedSinkhorn::open_level() {
+// The round that a level begins with.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
   ++iteration_;
   ++made_here_;
   ++levels_;
@@ -272,7 +275,7 @@ double AbsorbedSinkhorn::open_level() {
 }
 
 // iterations: made by targets that are set apart instead.
-double AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations) {
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations) {
   Deviations columns(v_, m_, masses());
   return relocate(columns, epsilon, [this, iterations](std::size_t slot) {
     Outcome standing = outcome(slot, Status::iteration_limit, {});
@@ -281,36 +284,42 @@ double AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations)
   });
 }
 
-// Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon: a round
-// in logs from their middle, weighted with the mean of their b, gives phi and psi; how far a target is from the middle
-// stays, in cost units. Those too far are set apart as they stand. The kernel is not yet built.
-// Returns KL(b || columns) as that round met it.
-double AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
-                                  const std::function<Outcome(std::size_t)>& as_it_stands) {
-  const std::vector<double> middle = columns.centre(psi_, epsilon_);
-  const std::vector<double> middle_phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
-  columns.move(psi_, middle, epsilon_);
+// Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon, by a
+// round that starts there. How far a target is from the middle of all stays, in cost units; those too far are set apart
+// as they stand.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
+                                                     const std::function<Outcome(std::size_t)>& as_it_stands) {
+  const std::vector<double> psi = columns.centre(psi_, epsilon_);
+  const std::vector<double> phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
+  columns.move(psi_, psi, epsilon_);
   columns.scale(epsilon_ / epsilon);
   Deviations rows(n_, masses_a());
   set_apart(far_from_middle(rows, columns), rows, columns, as_it_stands);
   epsilon_ = epsilon;
   topology_.set_epsilon(epsilon_);
-  if (active() == 0) return 0;
+  if (active() == 0) return {};
+  if (const auto gain = open_around(psi, phi, columns)) return {*gain, true};
+  return relocate_in_logs(psi, phi, rows, columns);
+}
+
+// A round in logs from the middle of the targets, weighted with the mean of their b. The kernel is not yet built.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate_in_logs(std::span<const double> psi, std::span<const double> phi,
+                                                             Deviations& rows, Deviations& columns) {
   std::vector<double> mean_b(m_);
   std::vector<double> g(m_);
   for (std::size_t j = 0; j < m_; ++j) {
     for (std::size_t k = 0; k < active(); ++k) mean_b[j] += b(k)[j] / static_cast<double>(active());
-    g[j] = middle[j] + epsilon_ * std::log(mean_b[j]);
+    g[j] = psi[j] + epsilon_ * std::log(mean_b[j]);
   }
   LogSums sums = log_half_steps(g);
 
   ExactSum gain;
   for (std::size_t i = 0; i < n_; ++i) {
-    sums.rows[i] = std::log(problem_.a[i]) + (middle_phi[i] - phi_[i]) / epsilon_;
+    sums.rows[i] = std::log(problem_.a[i]) + (phi[i] - phi_[i]) / epsilon_;
   }
   to_right_mass(sums.rows);  // the plan that f and g of another epsilon define is one up to a factor
   for (std::size_t j = 0; j < m_; ++j) {
-    const double residual = (psi_[j] - middle[j]) / epsilon_;  // log(b / columns)
+    const double residual = (psi_[j] - psi[j]) / epsilon_;  // log(b / columns)
     if (mean_b[j] > 0) gain.add(mean_b[j] * residual);
     sums.columns[j] = mean_b[j] > 0 ? mean_b[j] * std::exp(-residual) : 0.0;
   }
@@ -323,7 +332,7 @@ double AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
   if (monitor_.is_check(iteration_) && !std::isnan(worse(met.a, met.b))) record(iteration_, met);
   checked_ = iteration_;
   adopt(rows, columns);
-  return gain.total();
+  return {gain.total(), false};
 }
 
 }  // namespace fedsinkhorn

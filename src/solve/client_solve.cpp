@@ -128,9 +128,11 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.delays = delays_seen(problem, topology->delays());
     solved.report.device = computing.device;
     solved.report.compute_seconds = topology->compute_seconds();
-    // Rounds in logs that open a level count among the iterations.
+    // The rounds that open a level count among the iterations, whichever way they were made; the first one does not.
     const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
-    solved.report.exchanges = topology->exchanges() + levels * topology->exchanges_each_round();
+    const auto opened = static_cast<std::uint64_t>(sinkhorn.openings());
+    solved.report.exchanges = topology->exchanges() + levels * topology->exchanges_each_round() -
+                              opened * topology->exchanges_each_round();
     solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
     solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };

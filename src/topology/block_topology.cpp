@@ -52,7 +52,17 @@ BlockTopology::BlockTopology(const TopologyContext& context, const std::vector<s
 
 void BlockTopology::absorb(std::span<const double> phi, std::span<const double> psi) {
   block_.absorb(row_group_.gathered(phi), column_group_.gathered(psi));
-  r_others_.clear();  // it was for another K
+  forget();
+}
+
+void BlockTopology::open(std::span<const double> psi, double grid) {
+  block_.open(column_group_.gathered(psi), grid);
+  forget();
+}
+
+// What was for another K.
+void BlockTopology::forget() {
+  r_others_.clear();
   images_.forget();
 }
 

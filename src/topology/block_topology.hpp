@@ -34,6 +34,10 @@ class BlockTopology final : public Topology {
 
   [[nodiscard]] const Collectives& clients() const override { return everyone_; }
   void absorb(std::span<const double> phi, std::span<const double> psi) override;
+  [[nodiscard]] bool can_open() const override { return fused_ && block_.can_open(); }
+  void open(std::span<const double> psi, double grid) override;
+  [[nodiscard]] std::span<const double> opened() const override { return block_.opened(); }
+  [[nodiscard]] bool keeps_opened() const override { return block_.keeps_opened(); }
   void set_epsilon(double epsilon) override { block_.set_epsilon(epsilon); }
   void share(std::size_t targets, const double* v, std::span<Note> notes) override;
   void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) override;
@@ -50,6 +54,7 @@ class BlockTopology final : public Topology {
   [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                 std::size_t targets, const double* u, const double* v) override;
   [[nodiscard]] Passes passes() const override { return fused_ ? Passes::fused : Passes::two; }
+  [[nodiscard]] std::string pass_plan() const override { return fused_ ? block_.pass_plan() : std::string(); }
   [[nodiscard]] double compute_seconds() const override { return compute_.seconds(); }
   [[nodiscard]] std::uint64_t exchanges_each_round() const override {
     return (row_group_.members() > 1 ? 1 : 0) + (column_group_.members() > 1 ? 1 : 0);
@@ -58,6 +63,7 @@ class BlockTopology final : public Topology {
 
  private:
   void sum_columns(std::size_t targets, double* r);
+  void forget();
 
   const CheckedProblem& problem_;
   const Norm norm_;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/stopwatch.hpp"
@@ -25,6 +26,11 @@ class HeldBlock {
     const Stopwatch::Scope timed(compute_, entries());
     block_->absorb(phi, psi);
   }
+  [[nodiscard]] bool can_open() const { return block_->can_open(); }
+  [[nodiscard]] bool keeps_opened() const { return block_->keeps_opened(); }
+  void open(std::span<const double> psi, double grid) { block_->open(psi, grid); }
+  [[nodiscard]] std::span<const double> opened() const { return block_->opened(); }
+  [[nodiscard]] std::string pass_plan() const { return block_->pass_plan(); }
   void apply(std::size_t targets, const double* v, double* q) {
     const Stopwatch::Scope timed(compute_, entries(targets));
     block_->apply(targets, v, q);

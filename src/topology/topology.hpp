@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/collectives.hpp"
@@ -72,6 +73,13 @@ class Topology {
   virtual void set_epsilon(double epsilon) = 0;
   /// From now on K_ij = exp((phi_i + psi_j - C_ij) / epsilon). v must be shared anew; images of v are forgotten.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
+  /// Whether this client can open() a kernel.
+  [[nodiscard]] virtual bool can_open() const { return false; }
+  /// The same as absorb where phi is still to be found, by the round that follows (see Kernel::open),
+  virtual void open(std::span<const double> /*psi*/, double /*grid*/) {}
+  [[nodiscard]] virtual std::span<const double> opened() const { return {}; }
+  /// and whether absorb must follow that round.
+  [[nodiscard]] virtual bool keeps_opened() const { return true; }
 
   /// Makes v known to whoever needs it, and the clients' notes, one a target, to all: on return they are combined.
   virtual void share(std::size_t targets, const double* v, std::span<Note> notes) = 0;
@@ -117,6 +125,8 @@ class Topology {
 
   /// Reads of the kernel an iteration.
   [[nodiscard]] virtual Passes passes() const = 0;
+  /// How a pass goes over the rows of the kernel, in words; empty where there is no choice.
+  [[nodiscard]] virtual std::string pass_plan() const { return {}; }
   /// Time spent on arithmetic.
   [[nodiscard]] virtual double compute_seconds() const = 0;
   /// Times slices of others are waited for in a round.

@@ -71,7 +71,7 @@ std::vector<S> random_rows(std::size_t rows, std::size_t columns, Random& random
 }
 
 template <class S, class V>
-void check_products(const ProductOps<S, V>& ops, double tolerance) {
+void check_loops(const RowLoops<S, V>& loops, double tolerance) {
   Random random(7);
   for (const std::size_t columns : {1U, 7U, 8U, 9U, 16U, 17U, 100U, 2048U, 5001U}) {
     const std::size_t stride = padded<S>(columns);
@@ -83,9 +83,9 @@ void check_products(const ProductOps<S, V>& ops, double tolerance) {
     for (double& x : u) x = static_cast<double>(static_cast<V>(random.uniform()));
 
     std::vector<double> q(rows);
-    ops.dot_rows(kernel.data(), stride, rows, stride, v.data(), q.data());
+    loops.dot_rows(kernel.data(), stride, rows, stride, v.data(), q.data());
     std::vector<double> r(stride, 1.0);
-    ops.add_rows(kernel.data(), stride, rows, stride, u.data(), r.data());
+    loops.add_rows(kernel.data(), stride, rows, stride, u.data(), r.data());
     for (std::size_t i = 0; i < rows; ++i) {
       long double exact = 0;
       for (std::size_t j = 0; j < columns; ++j) {
@@ -94,12 +94,12 @@ void check_products(const ProductOps<S, V>& ops, double tolerance) {
       EXPECT_NEAR(q[i] / static_cast<double>(exact), 1, tolerance) << columns;
       // One row at a time gives the same bits: the order of additions does not depend on the company.
       double alone = 0;
-      ops.dot_rows(kernel.data() + i * stride, stride, 1, stride, v.data(), &alone);
+      loops.dot_rows(kernel.data() + i * stride, stride, 1, stride, v.data(), &alone);
       EXPECT_EQ(alone, q[i]);
     }
     std::vector<double> one_by_one(stride, 1.0);
     for (std::size_t i = 0; i < rows; ++i) {
-      ops.add_rows(kernel.data() + i * stride, stride, 1, stride, u.data() + i, one_by_one.data());
+      loops.add_rows(kernel.data() + i * stride, stride, 1, stride, u.data() + i, one_by_one.data());
     }
     for (std::size_t j = 0; j < columns; ++j) {
       long double exact = 1;
@@ -108,6 +108,12 @@ void check_products(const ProductOps<S, V>& ops, double tolerance) {
       EXPECT_EQ(one_by_one[j], r[j]);
     }
   }
+}
+
+/// However memory is asked, which no result shows.
+template <class S, class V>
+void check_products(const ProductOps<S, V>& ops, double tolerance) {
+  for (const Asking asking : kAskings) check_loops(ops.asking(asking), tolerance);
 }
 
 TEST_P(EveryVariant, ProductsInFloat64) { check_products(simd_.float64, 1e-14); }

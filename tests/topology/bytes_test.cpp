@@ -60,7 +60,8 @@ Documented row_reduce(const Sizes& s) {
   const std::uint64_t share = s.targets * (v + others * kNote);
   Documented bytes;
   bytes.round = s.targets * r + share;
-  bytes.start = (v + r) + small(s, 4) + v + share;
+  // The grid of the potentials; psi; x and notes; the round, whose notes have a sum more; the errors it met.
+  bytes.start = small(s, 1) + v + share + s.targets * r + small(s, 3) + share + s.targets * small(s, 2);
   bytes.measurement = s.targets * (v + r) + small(s, 4 * s.targets);
   bytes.exchanges = 1;
   return bytes;
@@ -76,7 +77,8 @@ Documented grid(const Sizes& s) {
   const std::uint64_t share = s.targets * (v + (down + across) * kNote);
   Documented bytes;
   bytes.round = s.targets * (q + u + r) + share;
-  bytes.start = (v + q) + (2 * u + r) + small(s, 4) + (u + v) + share;
+  // In a single column it is row-reduce.
+  bytes.start = across == 0 ? row_reduce(s).start : (v + q) + (2 * u + r) + small(s, 4) + (u + v) + share;
   bytes.measurement = s.targets * (v + q + u + r) + small(s, 4 * s.targets);
   bytes.exchanges = (across > 0 ? 1U : 0U) + (down > 0 ? 1U : 0U);
   return bytes;

@@ -162,16 +162,22 @@ void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, s
   }
 }
 
+double row_maximum(const double* cost, std::size_t columns, const double* psi) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto best = hn::Set(d, -std::numeric_limits<double>::infinity());
+  for (std::size_t j = 0; j < columns; j += lanes) {
+    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, best));
+}
+
 double row_log_sum_exp(const double* cost, std::size_t columns, const double* psi, double inverse_epsilon) {
   const D64 d;
   const std::size_t lanes = hn::Lanes(d);
   const auto scale = hn::Set(d, inverse_epsilon);
   const auto infinity = std::numeric_limits<double>::infinity();
-  auto best = hn::Set(d, -infinity);
-  for (std::size_t j = 0; j < columns; j += lanes) {
-    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)));
-  }
-  const double largest = hn::GetLane(hn::MaxOfLanes(d, best));
+  const double largest = row_maximum(cost, columns, psi);
   if (!(largest > -infinity)) return -infinity;
   const auto shift = hn::Set(d, largest);
   auto sum = hn::Zero(d);

@@ -45,35 +45,38 @@ struct Lanes<float, float> {
 template <class V>
 constexpr std::size_t kSumBlock = sizeof(V) == 8 ? std::numeric_limits<std::size_t>::max() : 2048;
 
-// Rows come from memory faster when asked for ahead of time: a core's own prefetchers leave part of the bus idle. Step:
-// bytes from one request to the next. AMD's cores fetch lines in pairs, and asking for every line of rows of doubles
-// slows them down (a fused pass takes 1.4 instead of 1.2 reads); Intel's do not, and asking for every other one does
-// (1.66 instead of 1.24 reads). Rows of floats, which take half the bytes a step, want every line on both.
-constexpr std::size_t kLine = 64;
-constexpr std::size_t kLinePair = 128;
-constexpr std::size_t kPrefetchAhead = 4096;
+// Rows come from memory faster when asked for ahead of time: a core's own prefetchers leave part of the bus idle.
+// Loops go two lines at a time and ask for both, or for the first alone where processors fetch lines in pairs.
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kStepBytes = 2 * kLineBytes;
+constexpr std::size_t kStreamAhead = 4096;
 
-template <std::size_t R, class S>
-HWY_INLINE void prefetch_rows(const S* rows, std::size_t stride, std::size_t ahead) {
-  for (std::size_t k = 0; k < R; ++k) {
-    __builtin_prefetch(reinterpret_cast<const char*>(rows + k * stride) + ahead, 0, 2);
+enum class Lines : std::size_t { every = 2, every_other = 1 };
+
+template <std::size_t Rows, Lines Asked, class S>
+HWY_INLINE void ask_for(const S* rows, std::size_t stride) {
+  for (std::size_t k = 0; k < Rows; ++k) {
+    for (std::size_t line = 0; line < static_cast<std::size_t>(Asked); ++line) {
+      __builtin_prefetch(reinterpret_cast<const char*>(rows + k * stride) + line * kLineBytes, 0, 2);
+    }
   }
 }
 
-template <class S, class V, std::size_t Step, std::size_t R>
-void dot_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const V* HWY_RESTRICT v,
-               double* q) {
+// R rows of products. Meanwhile P rows from `ahead` on are asked for.
+template <class S, class V, std::size_t R, std::size_t P, Lines Asked>
+void dot_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const S* ahead,
+               const V* HWY_RESTRICT v, double* q) {
   using L = Lanes<V, S>;
   const typename L::D d;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t step = Step / sizeof(S);
+  constexpr std::size_t step = kStepBytes / sizeof(S);
   for (std::size_t k = 0; k < R; ++k) q[k] = 0;
   for (std::size_t first = 0; first < columns;) {
     const std::size_t last = columns - first > kSumBlock<V> ? first + kSumBlock<V> : columns;
     hn::Vec<typename L::D> sum[R];
     for (std::size_t k = 0; k < R; ++k) sum[k] = hn::Zero(d);
     for (std::size_t begin = first; begin < last; begin += step) {
-      prefetch_rows<R>(rows + begin, stride, kPrefetchAhead);
+      ask_for<P, Asked>(ahead + begin, stride);
       const std::size_t end = last - begin > step ? begin + step : last;
       for (std::size_t j = begin; j < end; j += lanes) {
         const auto vj = hn::LoadU(d, v + j);
@@ -85,18 +88,17 @@ void dot_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t colum
   }
 }
 
-template <class S, std::size_t Step, std::size_t R>
-void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const double* HWY_RESTRICT u,
-               double* HWY_RESTRICT r) {
+template <class S, std::size_t R, std::size_t P, Lines Asked>
+void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const S* ahead,
+               const double* HWY_RESTRICT u, double* HWY_RESTRICT r) {
   using L = Lanes<double, S>;
   const typename L::D d;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t step = Step / sizeof(S);
+  constexpr std::size_t step = kStepBytes / sizeof(S);
   hn::Vec<typename L::D> scale[R];
   for (std::size_t k = 0; k < R; ++k) scale[k] = hn::Set(d, u[k]);
   for (std::size_t begin = 0; begin < columns; begin += step) {
-    // These rows are in cache already; the bus is used to bring in those that follow.
-    prefetch_rows<R>(rows + begin, stride, R * stride * sizeof(S));
+    ask_for<P, Asked>(ahead + begin, stride);
     const std::size_t end = columns - begin > step ? begin + step : columns;
     for (std::size_t j = begin; j < end; j += lanes) {
       auto sum = hn::LoadU(d, r + j);
@@ -106,20 +108,58 @@ void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t colum
   }
 }
 
-template <class S, class V, std::size_t Step>
+// Eight rows at a time, and what is left in fours, twos and one.
+template <class S, class V, class Way>
 void dot_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const V* v, double* q) {
-  for (; count >= 8; count -= 8, rows += 8 * stride, q += 8) dot_block<S, V, Step, 8>(rows, stride, columns, v, q);
-  for (; count >= 4; count -= 4, rows += 4 * stride, q += 4) dot_block<S, V, Step, 4>(rows, stride, columns, v, q);
-  for (; count >= 2; count -= 2, rows += 2 * stride, q += 2) dot_block<S, V, Step, 2>(rows, stride, columns, v, q);
-  for (; count >= 1; count -= 1, rows += stride, q += 1) dot_block<S, V, Step, 1>(rows, stride, columns, v, q);
+  for (; count >= 8; count -= 8, rows += 8 * stride, q += 8) Way::template dot<S, V, 8>(rows, stride, columns, v, q);
+  for (; count >= 4; count -= 4, rows += 4 * stride, q += 4) Way::template dot<S, V, 4>(rows, stride, columns, v, q);
+  for (; count >= 2; count -= 2, rows += 2 * stride, q += 2) Way::template dot<S, V, 2>(rows, stride, columns, v, q);
+  for (; count >= 1; count -= 1, rows += stride, q += 1) Way::template dot<S, V, 1>(rows, stride, columns, v, q);
+}
+template <class S, class Way>
+void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, double* r) {
+  for (; count >= 8; count -= 8, rows += 8 * stride, u += 8) Way::template add<S, 8>(rows, stride, columns, u, r);
+  for (; count >= 4; count -= 4, rows += 4 * stride, u += 4) Way::template add<S, 4>(rows, stride, columns, u, r);
+  for (; count >= 2; count -= 2, rows += 2 * stride, u += 2) Way::template add<S, 2>(rows, stride, columns, u, r);
+  for (; count >= 1; count -= 1, rows += stride, u += 1) Way::template add<S, 1>(rows, stride, columns, u, r);
 }
 
-template <class S, std::size_t Step>
-void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, double* r) {
-  for (; count >= 8; count -= 8, rows += 8 * stride, u += 8) add_block<S, Step, 8>(rows, stride, columns, u, r);
-  for (; count >= 4; count -= 4, rows += 4 * stride, u += 4) add_block<S, Step, 4>(rows, stride, columns, u, r);
-  for (; count >= 2; count -= 2, rows += 2 * stride, u += 2) add_block<S, Step, 2>(rows, stride, columns, u, r);
-  for (; count >= 1; count -= 1, rows += stride, u += 1) add_block<S, Step, 1>(rows, stride, columns, u, r);
+// Half of the rows that follow are asked for during the products, the others during the additions: requests to memory
+// never pause.
+template <Lines Asked>
+struct Spread {
+  template <class S, class V, std::size_t R>
+  static HWY_INLINE void dot(const S* rows, std::size_t stride, std::size_t columns, const V* v, double* q) {
+    dot_block<S, V, R, R / 2, Asked>(rows, stride, columns, rows + R * stride, v, q);
+  }
+  template <class S, std::size_t R>
+  static HWY_INLINE void add(const S* rows, std::size_t stride, std::size_t columns, const double* u, double* r) {
+    add_block<S, R, R - R / 2, Asked>(rows, stride, columns, rows + (R + R / 2) * stride, u, r);
+  }
+};
+
+// The rows are asked for a little ahead during the products. During the additions they are in cache, and the bus is
+// used to bring in those that follow.
+template <Lines Asked>
+struct Late {
+  template <class S, class V, std::size_t R>
+  static HWY_INLINE void dot(const S* rows, std::size_t stride, std::size_t columns, const V* v, double* q) {
+    dot_block<S, V, R, R, Asked>(rows, stride, columns, rows + kStreamAhead / sizeof(S), v, q);
+  }
+  template <class S, std::size_t R>
+  static HWY_INLINE void add(const S* rows, std::size_t stride, std::size_t columns, const double* u, double* r) {
+    add_block<S, R, R, Asked>(rows, stride, columns, rows + R * stride, u, r);
+  }
+};
+
+template <class S, class V, class Way>
+constexpr RowLoops<S, V> kLoops = {dot_rows<S, V, Way>, add_rows<S, Way>};
+
+// In the order of Asking.
+template <class S, class V>
+constexpr ProductOps<S, V> product_ops() {
+  return {{kLoops<S, V, Spread<Lines::every>>, kLoops<S, V, Spread<Lines::every_other>>,
+           kLoops<S, V, Late<Lines::every>>, kLoops<S, V, Late<Lines::every_other>>}};
 }
 
 }  // namespace

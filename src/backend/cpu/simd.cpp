@@ -63,33 +63,19 @@ constexpr const char* variant_name() {
   }
 }
 
-bool is_amd() {
-#if HWY_ARCH_X86
-  return __builtin_cpu_is("amd") != 0;
-#else
-  return false;
-#endif
-}
-
-// Two threads may share a core and its second-level cache, 2 MB with Intel: with blocks of 640 kB they then drive each
-// other's rows out (half the speed). AMD's caches are smaller, but there larger blocks were faster all the same.
-std::size_t fused_cache_bytes() { return std::size_t{is_amd() ? 1024U : 512U} << 10U; }
-
 }  // namespace
 
 const Simd* table() {
   static const Simd simd = {
       variant_name(),
-      is_amd() ? ProductOps<double, double>{dot_rows<double, double, kLinePair>, add_rows<double, kLinePair>}
-               : ProductOps<double, double>{dot_rows<double, double, kLine>, add_rows<double, kLine>},
-      {dot_rows<float, double, kLine>, add_rows<float, kLine>},
-      {dot_rows<float, float, kLine>, add_rows<float, kLine>},
+      product_ops<double, double>(),
+      product_ops<float, double>(),
+      product_ops<float, float>(),
       {gibbs_rows<double>},
       {gibbs_rows<float>},
-      {row_log_sum_exp, column_log_sum_exp, plan_rows},
+      {row_maximum, row_log_sum_exp, column_log_sum_exp, plan_rows},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
       {read_sum, exp_sum},
-      fused_cache_bytes(),
   };
   return &simd;
 }

@@ -6,6 +6,7 @@
 //    rows (updates) alone, never on how many rows share the call. Splitting rows differently gives the same bits.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -33,17 +34,34 @@ constexpr std::size_t padded(std::size_t columns) {
   return (columns + kRowPadding<S> - 1) / kRowPadding<S> * kRowPadding<S>;
 }
 
-/// Products with stored rows. S: type of the stored kernel. V: type the dot products are formed in. Long sums are
-/// float64 always: those of rows every so many columns, those of columns throughout.
+/// Loops over stored rows. S: type of the stored kernel. V: type the dot products are formed in. Long sums are float64
+/// always: those of rows every so many columns, those of columns throughout.
 template <class S, class V>
-struct ProductOps {
+struct RowLoops {
   /// q_k = sum_j K_kj v_j for k < count.
   void (*dot_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const V* v, double* q);
 
-  /// r_j += sum_k u_k K_kj, the rows added in order. Meanwhile the rows that follow are asked into the cache:
-  /// without that the memory bus would idle while this loop works on rows that are already there.
+  /// r_j += sum_k u_k K_kj, the rows added in order.
   void (*add_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u,
                    double* r);
+};
+
+/// The same loops, asking memory for what comes next in different ways. It is a matter of speed, on which processors
+/// differ; bits are the same.
+enum class Asking : std::size_t {
+  spread,        ///< for half of the rows that follow during the products, for the others during the additions
+  spread_pairs,  ///< for every other line of them: some processors fetch lines in pairs
+  late,          ///< for all rows that follow during the additions, and a little ahead during the products
+  late_pairs,
+};
+inline constexpr std::array kAskings = {Asking::spread, Asking::spread_pairs, Asking::late, Asking::late_pairs};
+
+template <class S, class V>
+struct ProductOps {
+  std::array<RowLoops<S, V>, kAskings.size()> loops;
+  [[nodiscard]] const RowLoops<S, V>& asking(Asking asking) const { return loops[static_cast<std::size_t>(asking)]; }
+  /// For rows that are gone over once.
+  [[nodiscard]] const RowLoops<S, V>& streaming() const { return asking(Asking::late); }
 };
 
 /// exp of a block of costs.
@@ -65,6 +83,9 @@ struct PlanRows {
 
 /// Log-domain sums, and what the final evaluation needs. Always float64.
 struct LogOps {
+  /// Returns max_j (psi_j - C_j).
+  double (*row_maximum)(const double* cost, std::size_t columns, const double* psi);
+
   /// Returns log sum_j exp((psi_j - C_j) / eps); -inf when every term vanishes.
   double (*row_log_sum_exp)(const double* cost, std::size_t columns, const double* psi, double inverse_epsilon);
 
@@ -114,8 +135,6 @@ struct Simd {
   LogOps log;
   PairwiseOps pairwise;
   ReadOps read;
-  /// Cache for the rows a fused pass is using; as many again are on their way from memory meanwhile.
-  std::size_t fused_cache_bytes;
 };
 
 /// Names of the variants this machine can run, best first.

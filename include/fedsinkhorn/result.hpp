@@ -153,6 +153,7 @@ struct Result {
   std::string method;  ///< auto is what it came to
   std::string transport;
   Passes passes = Passes::two;
+  std::string pass_plan;  ///< how a pass goes over a stored kernel, chosen by this machine's caches and by trying
   std::size_t this_client = 0;
   int threads = 1;  ///< of each client
 };

@@ -135,6 +135,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
   }
   json["method"] = result.method;
   json["passes"] = name_of(result.passes);
+  if (!result.pass_plan.empty()) json["pass_plan"] = result.pass_plan;
   json["kernel"] = name_of(options.kernel);
   json["stabilization"] = name_of(options.stabilization);
   json["precision"] = name_of(options.precision);

@@ -125,6 +125,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.simd = simd.name;
     result.threads = threads;
     result.passes = topology->passes();
+    result.pass_plan = topology->pass_plan();
     result.delays = delays_seen(problem, topology->delays());
     solved.report.device = computing.device;
     solved.report.compute_seconds = topology->compute_seconds();

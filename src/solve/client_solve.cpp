@@ -111,7 +111,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
-  const Pacing pacing{method, differences_kept(options, problem.targets)};
+  const Pacing pacing{method, differences_kept(options, problem.targets), simd.sums};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
   // What is known of the run, which ends well or by the loss of a client.

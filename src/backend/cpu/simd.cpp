@@ -13,6 +13,7 @@
 #include "backend/cpu/exponentials-inl.hpp"
 #include "backend/cpu/products-inl.hpp"
 #include "backend/cpu/simd.hpp"
+#include "backend/cpu/sums-inl.hpp"
 #include "fedsinkhorn/error.hpp"
 
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
@@ -86,8 +87,9 @@ const Simd* table() {
       {dot_rows<float, float, kLine>, add_rows<float, kLine>},
       {gibbs_rows<double>},
       {gibbs_rows<float>},
-      {row_log_sum_exp, column_log_sum_exp, plan_rows},
+      {row_log_sum_exp, column_log_sum_exp, plan_rows, plan_dots},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
+      {exact_dots},
       {read_sum, exp_sum},
       fused_cache_bytes(),
   };

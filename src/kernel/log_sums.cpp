@@ -58,6 +58,8 @@ void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffe
   }
 }
 
+/// Columns whose maxima and sums stay in the first-level cache while some rows are added.
+constexpr std::size_t kSumsAtOnce = 512;
 constexpr std::size_t kChunksOfManyTargets = 4;
 /// Of longer rows the values of eight do not fit into a second-level cache of 1 MB.
 constexpr std::size_t kLongRow = 3072;
@@ -117,9 +119,12 @@ void column_log_sums(const LogContext& context, std::span<const double> phi, std
     for (std::size_t i = 0; i < n && !context.is_to_stop(); i += cpu::kRowBlock) {
       const std::size_t count = std::min(cpu::kRowBlock, n - i);
       const double* const* rows = costs.at(i, count);
-      for (std::size_t k = 0; k < count; ++k) {
-        context.ops.column_log_sum_exp(rows[k], range.size(), phi[i + k], log_weights[i + k], 1 / context.epsilon,
-                                       maximum.data(), sum.data());
+      for (std::size_t j = 0; j < range.size(); j += kSumsAtOnce) {
+        const std::size_t some = std::min(kSumsAtOnce, range.size() - j);
+        for (std::size_t k = 0; k < count; ++k) {
+          context.ops.column_log_sum_exp(rows[k] + j, some, phi[i + k], log_weights[i + k], 1 / context.epsilon,
+                                         maximum.data() + j, sum.data() + j);
+        }
       }
     }
     for (std::size_t j = 0; j < range.size(); ++j) {

@@ -35,6 +35,16 @@
 namespace fedsinkhorn {
 namespace {
 
+struct CostShape {
+  std::size_t rows, columns;
+};
+
+CostShape shape_of_costs(const Problem& problem) {
+  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) return {rows_of(points->x), rows_of(points->y)};
+  const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
+  return {rows_of(matrix), columns_of(matrix)};
+}
+
 /// Clients of one process share the processors it may use. Ranks share those of the machine, and each may have been
 /// bound to some of them.
 int threads_to_use(const Options& options, const ClientPlace& place) {
@@ -45,12 +55,28 @@ int threads_to_use(const Options& options, const ClientPlace& place) {
   return std::max(1, share);
 }
 
+/// Whether a problem is so small that a client who is alone solves it on one thread, unless told otherwise: to wake
+/// others would take longer than what they would save.
+bool is_for_one_thread(const Problem& problem, const Options& options, std::size_t clients) {
+  constexpr double kFewEntries = 1 << 16;
+  if (clients > 1 || options.threads > 0) return false;
+  const auto [rows, columns] = shape_of_costs(problem);
+  const double targets = problem.b.empty() ? 1 : static_cast<double>(problem.b.columns);
+  return static_cast<double>(rows) * static_cast<double>(columns) * targets < kFewEntries;
+}
+
 /// A tolerance of 0 asks for as much as can be had; the usual tolerance is the measure then.
 void set_rounding_error(const CheckedProblem& problem, const Options& options, const RestSizes& sizes, Result& result) {
   const double tolerance = options.tolerance > 0 ? options.tolerance : Options{}.tolerance;
   result.rounding_error = rounding_error(problem, sizes);
   result.rests_matter = result.rounding_error > problem.as_given(problem.mass * tolerance / 10);
 }
+
+/// What a client may use, and what it does use.
+struct Threads {
+  int granted;
+  int at_work;
+};
 
 /// What a solve hands over before results are gathered.
 struct Solved {
@@ -93,7 +119,7 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
 
 /// If a client is lost on the way, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
-                const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
+                const Collectives& clients, CountingCommunicator& traffic, Threads threads, const Computing& computing,
                 Solved& solved) {
   const cpu::Simd& simd = cpu::simd(options.simd);
   Options effective = options;
@@ -105,15 +131,15 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
     stop.throw_if_made();
-    const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads, &stop};
+    const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads.at_work, &stop};
     const BlockSettings blocks{kernel, simd, computing.backend->make_block, computing.device, problem.targets};
     topology = entry.make({problem, effective, clients, blocks});
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
   const Pacing pacing{method, differences_kept(options, problem.targets), simd.sums};
-  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
-                            stop);
+  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision),
+                            threads.at_work, stop);
   // What is known of the run, which ends well or by the loss of a client.
   const auto describe = [&](Result& result) {
     result.trace = monitor.take_trace();
@@ -123,7 +149,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.levels = sinkhorn.levels();
     result.targets_solved_alone = sinkhorn.targets_solved_alone();
     result.simd = simd.name;
-    result.threads = threads;
+    result.threads = threads.granted;
     result.passes = topology->passes();
     result.delays = delays_seen(problem, topology->delays());
     solved.report.device = computing.device;
@@ -131,7 +157,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     // Rounds in logs that open a level count among the iterations.
     const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
     solved.report.exchanges = topology->exchanges() + levels * topology->exchanges_each_round();
-    solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
+    solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads.granted));
     solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };
   try {
@@ -170,6 +196,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const Timer wall;
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
+  const bool one_thread = is_for_one_thread(problem, options, communicator.size());
   NumberingCommunicator numbered(communicator);
   CountingCommunicator traffic(numbered);
   {
@@ -179,7 +206,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     std::optional<SpareThreads> of_this_client;  // there until all clients have theirs
     agree(everyone, [&] {
       check_options(options, communicator.size());
-      of_this_client.emplace(static_cast<std::size_t>(threads_to_use(options, place) - 1));
+      if (!one_thread) of_this_client.emplace(static_cast<std::size_t>(threads_to_use(options, place) - 1));
     });
     require_common_options(everyone, problem, options);
   }
@@ -188,14 +215,15 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
   communicator.keep_to_root(entry.route == Route::through_root);
-  const int threads = threads_to_use(options, place);
+  const int granted = threads_to_use(options, place);
+  const Threads threads{granted, one_thread ? 1 : granted};
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
   require_devices(clients, problem, options, holds_costs);
-  const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads);
+  const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads.at_work);
   const Computing computing = choose_backend(clients, options, checked);
   options.backend = computing.backend->name;
-  require_memory(clients, options, checked, threads);
+  require_memory(clients, options, checked, threads.granted);
   Solved solved;
   Result& result = solved.result;
   const auto describe = [&] {
@@ -249,15 +277,10 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
 
 std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
   ClientShape shape;
-  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) {
-    shape.rows = rows_of(points->x);
-    shape.columns = rows_of(points->y);
-    shape.dimension = columns_of(points->x);
-  } else {
-    const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
-    shape.rows = rows_of(matrix);
-    shape.columns = columns_of(matrix);
-  }
+  const CostShape costs = shape_of_costs(problem);
+  shape.rows = costs.rows;
+  shape.columns = costs.columns;
+  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) shape.dimension = columns_of(points->x);
   shape.targets = problem.b.empty() ? 1 : problem.b.columns;
   const std::size_t clients = std::max<std::size_t>(1, options.clients);
   const TopologyEntry& entry = find_entry(topologies(), resolved_topology(options, clients), "--topology");

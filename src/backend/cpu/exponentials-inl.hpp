@@ -211,7 +211,14 @@ void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, s
 // The same for one target, whose sums are formed while the values are in registers.
 
 constexpr std::size_t kPlanVectors = 2;  // of a row, at once
+constexpr std::size_t kPlanStrip = 512;  // columns
 constexpr std::size_t kMostLanes = HWY_MAX_BYTES / sizeof(double);
+
+// Asks for costs that come next.
+HWY_INLINE void ask_for_step(const double* costs, std::size_t count) {
+  constexpr std::size_t line = 64 / sizeof(double);
+  for (std::size_t j = 0; j < count; j += line) __builtin_prefetch(costs + j, 0, 2);
+}
 
 // Sums of a row: added up as dot_rows does it, one vector after the other.
 struct PlanSumsOfRow {
@@ -250,24 +257,28 @@ HWY_INLINE void plan_dots_step(D64 d, const double* const* costs, const hn::Vec<
   }
 }
 
+// Of some columns. If those left are fewer than a step has, they are copied and filled up with zeros.
 template <std::size_t Rows>
-void plan_dots_of(const double* const* costs, std::size_t columns, const double* phi, const double* psi,
-                  double inverse_epsilon, const double* v, const double* u, PlanDots* dots, double* r) {
+void plan_dots_strip(const double* const* costs, std::size_t columns, const double* phi, const double* psi,
+                     double inverse_epsilon, const double* v, const double* u, PlanSumsOfRow* all_sums, double* r) {
   const D64 d;
   const std::size_t step = kPlanVectors * hn::Lanes(d);
   const auto scale = hn::Set(d, inverse_epsilon);
   hn::Vec<D64> row[Rows];
   hn::Vec<D64> scaling[Rows];
-  PlanSumsOfRow sums[Rows];
+  PlanSumsOfRow sums[Rows];  // here they stay in registers
   const double* at[Rows];
   for (std::size_t k = 0; k < Rows; ++k) {
     row[k] = hn::Set(d, phi[k]);
     scaling[k] = hn::Set(d, u[k]);
-    sums[k] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    sums[k] = all_sums[k];
   }
   std::size_t j = 0;
   for (; j + step <= columns; j += step) {
-    for (std::size_t k = 0; k < Rows; ++k) at[k] = costs[k] + j;
+    for (std::size_t k = 0; k < Rows; ++k) {
+      at[k] = costs[k] + j;
+      ask_for_step(at[k] + kPlanStrip, step);
+    }
     plan_dots_step<Rows>(d, at, row, psi + j, scale, v + j, scaling, sums, r + j);
   }
   if (j < columns) {
@@ -278,19 +289,29 @@ void plan_dots_of(const double* const* costs, std::size_t columns, const double*
     }
     plan_dots_step<Rows>(d, at, row, psi + j, scale, v + j, scaling, sums, r + j);
   }
-  for (std::size_t k = 0; k < Rows; ++k) {
+  for (std::size_t k = 0; k < Rows; ++k) all_sums[k] = sums[k];
+}
+
+// Strip by strip, so that what belongs to the columns stays in the first-level cache while all rows use it.
+void plan_dots(const double* const* costs, std::size_t count, std::size_t columns, const double* phi, const double* psi,
+               double inverse_epsilon, const double* v, const double* u, PlanDots* dots, double* r) {
+  const D64 d;
+  PlanSumsOfRow sums[kRowBlock];
+  const double* at[kRowBlock];
+  for (std::size_t k = 0; k < count; ++k) sums[k] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  for (std::size_t j = 0; j < columns; j += kPlanStrip) {
+    const std::size_t width = columns - j < kPlanStrip ? columns - j : kPlanStrip;
+    for (std::size_t k = 0; k < count; ++k) at[k] = costs[k] + j;
+    std::size_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+      plan_dots_strip<2>(at + k, width, phi + k, psi + j, inverse_epsilon, v + j, u + k, sums + k, r + j);
+    }
+    if (k < count) plan_dots_strip<1>(at + k, width, phi + k, psi + j, inverse_epsilon, v + j, u + k, sums + k, r + j);
+  }
+  for (std::size_t k = 0; k < count; ++k) {
     dots[k] = {total(d, sums[k].kernel), total(d, sums[k].logarithm), total(d, sums[k].cost),
                total(d, sums[k].divergence)};
   }
-}
-
-void plan_dots(const double* const* costs, std::size_t count, std::size_t columns, const double* phi, const double* psi,
-               double inverse_epsilon, const double* v, const double* u, PlanDots* dots, double* r) {
-  std::size_t k = 0;
-  for (; k + 2 <= count; k += 2) {
-    plan_dots_of<2>(costs + k, columns, phi + k, psi, inverse_epsilon, v, u + k, dots + k, r);
-  }
-  if (k < count) plan_dots_of<1>(costs + k, columns, phi + k, psi, inverse_epsilon, v, u + k, dots + k, r);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -310,30 +331,44 @@ HWY_INLINE hn::Vec<D64> add_exponentials(D64 d, const double* cost, const double
   return sum;
 }
 
+double row_maximum(const double* cost, std::size_t columns, const double* psi) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto best = hn::Set(d, -std::numeric_limits<double>::infinity());
+  std::size_t j = 0;
+  for (; j + lanes <= columns; j += lanes) {
+    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)));
+  }
+  if (j < columns) {
+    HWY_ALIGN double rest[kMostLanes] = {};
+    for (std::size_t l = 0; l < columns - j; ++l) rest[l] = cost[j + l];
+    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::Load(d, rest)));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, best));
+}
+
 double row_log_sum_exp(const double* cost, std::size_t columns, const double* psi, double inverse_epsilon) {
   const D64 d;
   const std::size_t lanes = hn::Lanes(d);
   const auto scale = hn::Set(d, inverse_epsilon);
   const auto infinity = std::numeric_limits<double>::infinity();
-  const std::size_t whole = columns / lanes * lanes;
-  HWY_ALIGN double rest[kMostLanes] = {};
-  for (std::size_t j = whole; j < columns; ++j) rest[j - whole] = cost[j];
-  auto best = hn::Set(d, -infinity);
-  for (std::size_t j = 0; j < whole; j += lanes) {
-    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)));
-  }
-  if (whole < columns) best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + whole), hn::LoadU(d, rest)));
-  const double largest = hn::GetLane(hn::MaxOfLanes(d, best));
+  const double largest = row_maximum(cost, columns, psi);
   if (!(largest > -infinity)) return -infinity;
   const auto shift = hn::Set(d, largest);
   constexpr std::size_t at_once = 4;
   auto sum = hn::Zero(d);
   std::size_t j = 0;
-  for (; j + at_once * lanes <= whole; j += at_once * lanes) {
+  for (; j + at_once * lanes <= columns; j += at_once * lanes) {
+    // This row is in the cache by now. What follows it in memory is most often the next one.
+    ask_for_step(cost + columns + j, at_once * lanes);
     sum = add_exponentials<at_once>(d, cost + j, psi + j, shift, scale, sum);
   }
-  for (; j < whole; j += lanes) sum = add_exponentials<1>(d, cost + j, psi + j, shift, scale, sum);
-  if (whole < columns) sum = add_exponentials<1>(d, rest, psi + whole, shift, scale, sum);
+  for (; j + lanes <= columns; j += lanes) sum = add_exponentials<1>(d, cost + j, psi + j, shift, scale, sum);
+  if (j < columns) {
+    HWY_ALIGN double rest[kMostLanes] = {};
+    for (std::size_t l = 0; l < columns - j; ++l) rest[l] = cost[j + l];
+    sum = add_exponentials<1>(d, rest, psi + j, shift, scale, sum);
+  }
   return largest * inverse_epsilon + std::log(total(d, sum));
 }
 

@@ -11,6 +11,7 @@
 
 #include "backend/cpu/distances-inl.hpp"
 #include "backend/cpu/exponentials-inl.hpp"
+#include "backend/cpu/magnitudes-inl.hpp"
 #include "backend/cpu/products-inl.hpp"
 #include "backend/cpu/simd.hpp"
 #include "backend/cpu/sums-inl.hpp"
@@ -90,6 +91,7 @@ const Simd* table() {
       {row_log_sum_exp, column_log_sum_exp, plan_rows, plan_dots},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
       {exact_dots},
+      {largest_magnitude<double>, largest_magnitude<float>},
       {read_sum, exp_sum},
       fused_cache_bytes(),
   };
@@ -114,7 +116,7 @@ const Simd* table_of(std::int64_t target) {
 }
 
 // Bit k of Highway's masks is better than bit k + 1.
-std::vector<const Simd*> runnable_tables() {
+std::vector<const Simd*> find_tables() {
   std::vector<const Simd*> tables;
   std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   while (targets != 0) {
@@ -122,6 +124,12 @@ std::vector<const Simd*> runnable_tables() {
     tables.push_back(table_of(lowest));
     targets ^= lowest;
   }
+  return tables;
+}
+
+// Found once: to ask a virtual processor what it can do takes microseconds a question.
+const std::vector<const Simd*>& runnable_tables() {
+  static const std::vector<const Simd*> tables = find_tables();
   return tables;
 }
 
@@ -138,7 +146,7 @@ const Simd& simd(std::string_view name) {
   const char* const forced = std::getenv(kForcedSimd);  // NOLINT(concurrency-mt-unsafe): nothing here writes it
   const bool is_forced = name == "auto" && forced != nullptr && *forced != '\0';
   if (is_forced) name = forced;
-  const auto tables = runnable_tables();
+  const auto& tables = runnable_tables();
   if (name == "auto") return *tables.front();
   std::string alternatives = "auto";
   for (const Simd* table : tables) {

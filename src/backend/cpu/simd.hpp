@@ -124,6 +124,12 @@ struct SumOps {
   void (*exact_dots)(const DotPair* pairs, std::size_t pair_count, std::size_t count, ExactSum* sums);
 };
 
+/// The greatest |x|; NaN if any x is not finite.
+struct MagnitudeOps {
+  double (*largest64)(const double* values, std::size_t count);
+  double (*largest32)(const float* values, std::size_t count);
+};
+
 /// Plain reading, for benchmarks: the floor any pass over a stored kernel is measured against.
 struct ReadOps {
   double (*sum)(const double* data, std::size_t count);
@@ -141,6 +147,7 @@ struct Simd {
   LogOps log;
   PairwiseOps pairwise;
   SumOps sums;
+  MagnitudeOps magnitudes;
   ReadOps read;
   /// Cache for the rows a fused pass is using; as many again are on their way from memory meanwhile.
   std::size_t fused_cache_bytes;

@@ -153,19 +153,16 @@ HWY_INLINE void plan_values(D64 d, const hn::Vec<D64>* t, const hn::Vec<D64>* co
   const auto near = hn::Set(d, 0.25);
   for (std::size_t l = 0; l < Vectors; ++l) out.kernel[l] = t[l];
   gibbs<Vectors>(d, out.kernel, kSmallestExponent64, kLargestExponent64, kExpSeries64);
-  auto least = hn::Abs(t[0]);
   for (std::size_t l = 0; l < Vectors; ++l) {
     const auto value = out.kernel[l];
     const auto exists = hn::Gt(value, zero);
     out.logarithm[l] = hn::IfThenElseZero(exists, hn::Mul(value, t[l]));
     out.cost[l] = hn::IfThenElseZero(exists, hn::Mul(value, costs[l]));
     out.divergence[l] = hn::Add(hn::Sub(out.logarithm[l], value), one);
-    least = hn::Min(least, hn::Abs(t[l]));
-  }
-  // The series is long, and at small epsilon few exponents need it.
-  if (hn::AllFalse(d, hn::Lt(least, near))) return;
-  for (std::size_t l = 0; l < Vectors; ++l) {
-    out.divergence[l] = hn::IfThenElse(hn::Lt(hn::Abs(t[l]), near), small_divergence(d, t[l]), out.divergence[l]);
+    // The series is long, and at small epsilon few exponents need it.
+    const auto is_near = hn::Lt(hn::Abs(t[l]), near);
+    if (hn::AllFalse(d, is_near)) continue;
+    out.divergence[l] = hn::IfThenElse(is_near, small_divergence(d, t[l]), out.divergence[l]);
   }
 }
 
@@ -225,71 +222,47 @@ struct PlanSumsOfRow {
   hn::Vec<D64> kernel, logarithm, cost, divergence;
 };
 
-template <std::size_t Rows>
-HWY_INLINE void plan_dots_step(D64 d, const double* const* costs, const hn::Vec<D64>* phi, const double* psi,
-                               hn::Vec<D64> scale, const double* v, const hn::Vec<D64>* u, PlanSumsOfRow* sums,
-                               double* r) {
+HWY_INLINE void plan_dots_step(D64 d, const double* costs, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale,
+                               const double* v, hn::Vec<D64> u, PlanSumsOfRow& sums, double* r) {
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t all = Rows * kPlanVectors;
-  hn::Vec<D64> cost[all];
-  hn::Vec<D64> t[all];
+  hn::Vec<D64> cost[kPlanVectors];
+  hn::Vec<D64> t[kPlanVectors];
   for (std::size_t l = 0; l < kPlanVectors; ++l) {
-    const auto column = hn::LoadU(d, psi + l * lanes);
-    for (std::size_t k = 0; k < Rows; ++k) {
-      cost[k * kPlanVectors + l] = hn::LoadU(d, costs[k] + l * lanes);
-      t[k * kPlanVectors + l] = exponent(phi[k], column, cost[k * kPlanVectors + l], scale);
-    }
+    cost[l] = hn::LoadU(d, costs + l * lanes);
+    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), cost[l], scale);
   }
-  PlanValues<all> values;
-  plan_values<all>(d, t, cost, values);
+  PlanValues<kPlanVectors> values;
+  plan_values<kPlanVectors>(d, t, cost, values);
   for (std::size_t l = 0; l < kPlanVectors; ++l) {
     const auto vj = hn::LoadU(d, v + l * lanes);
-    auto column = hn::LoadU(d, r + l * lanes);
-    for (std::size_t k = 0; k < Rows; ++k) {
-      const std::size_t at = k * kPlanVectors + l;
-      sums[k].kernel = hn::MulAdd(values.kernel[at], vj, sums[k].kernel);
-      sums[k].logarithm = hn::MulAdd(values.logarithm[at], vj, sums[k].logarithm);
-      sums[k].cost = hn::MulAdd(values.cost[at], vj, sums[k].cost);
-      sums[k].divergence = hn::MulAdd(values.divergence[at], vj, sums[k].divergence);
-      column = hn::MulAdd(values.kernel[at], u[k], column);
-    }
-    hn::StoreU(column, d, r + l * lanes);
+    sums.kernel = hn::MulAdd(values.kernel[l], vj, sums.kernel);
+    sums.logarithm = hn::MulAdd(values.logarithm[l], vj, sums.logarithm);
+    sums.cost = hn::MulAdd(values.cost[l], vj, sums.cost);
+    sums.divergence = hn::MulAdd(values.divergence[l], vj, sums.divergence);
+    hn::StoreU(hn::MulAdd(values.kernel[l], u, hn::LoadU(d, r + l * lanes)), d, r + l * lanes);
   }
 }
 
-// Of some columns. If those left are fewer than a step has, they are copied and filled up with zeros.
-template <std::size_t Rows>
-void plan_dots_strip(const double* const* costs, std::size_t columns, const double* phi, const double* psi,
-                     double inverse_epsilon, const double* v, const double* u, PlanSumsOfRow* all_sums, double* r) {
+// Of some columns of a row. If those left are fewer than a step has, they are copied and filled up with zeros.
+void plan_dots_strip(const double* costs, std::size_t columns, double phi, const double* psi, double inverse_epsilon,
+                     const double* v, double u, PlanSumsOfRow& sums, double* r) {
   const D64 d;
   const std::size_t step = kPlanVectors * hn::Lanes(d);
   const auto scale = hn::Set(d, inverse_epsilon);
-  hn::Vec<D64> row[Rows];
-  hn::Vec<D64> scaling[Rows];
-  PlanSumsOfRow sums[Rows];  // here they stay in registers
-  const double* at[Rows];
-  for (std::size_t k = 0; k < Rows; ++k) {
-    row[k] = hn::Set(d, phi[k]);
-    scaling[k] = hn::Set(d, u[k]);
-    sums[k] = all_sums[k];
-  }
+  const auto row = hn::Set(d, phi);
+  const auto scaling = hn::Set(d, u);
+  PlanSumsOfRow here = sums;  // in registers
   std::size_t j = 0;
   for (; j + step <= columns; j += step) {
-    for (std::size_t k = 0; k < Rows; ++k) {
-      at[k] = costs[k] + j;
-      ask_for_step(at[k] + kPlanStrip, step);
-    }
-    plan_dots_step<Rows>(d, at, row, psi + j, scale, v + j, scaling, sums, r + j);
+    ask_for_step(costs + j + kPlanStrip, step);
+    plan_dots_step(d, costs + j, row, psi + j, scale, v + j, scaling, here, r + j);
   }
   if (j < columns) {
-    HWY_ALIGN double rest[Rows][kPlanVectors * kMostLanes] = {};
-    for (std::size_t k = 0; k < Rows; ++k) {
-      for (std::size_t l = 0; l < columns - j; ++l) rest[k][l] = costs[k][j + l];
-      at[k] = rest[k];
-    }
-    plan_dots_step<Rows>(d, at, row, psi + j, scale, v + j, scaling, sums, r + j);
+    HWY_ALIGN double rest[kPlanVectors * kMostLanes] = {};
+    for (std::size_t l = 0; l < columns - j; ++l) rest[l] = costs[j + l];
+    plan_dots_step(d, rest, row, psi + j, scale, v + j, scaling, here, r + j);
   }
-  for (std::size_t k = 0; k < Rows; ++k) all_sums[k] = sums[k];
+  sums = here;
 }
 
 // Strip by strip, so that what belongs to the columns stays in the first-level cache while all rows use it.
@@ -297,16 +270,12 @@ void plan_dots(const double* const* costs, std::size_t count, std::size_t column
                double inverse_epsilon, const double* v, const double* u, PlanDots* dots, double* r) {
   const D64 d;
   PlanSumsOfRow sums[kRowBlock];
-  const double* at[kRowBlock];
   for (std::size_t k = 0; k < count; ++k) sums[k] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
   for (std::size_t j = 0; j < columns; j += kPlanStrip) {
     const std::size_t width = columns - j < kPlanStrip ? columns - j : kPlanStrip;
-    for (std::size_t k = 0; k < count; ++k) at[k] = costs[k] + j;
-    std::size_t k = 0;
-    for (; k + 2 <= count; k += 2) {
-      plan_dots_strip<2>(at + k, width, phi + k, psi + j, inverse_epsilon, v + j, u + k, sums + k, r + j);
+    for (std::size_t k = 0; k < count; ++k) {
+      plan_dots_strip(costs[k] + j, width, phi[k], psi + j, inverse_epsilon, v + j, u[k], sums[k], r + j);
     }
-    if (k < count) plan_dots_strip<1>(at + k, width, phi + k, psi + j, inverse_epsilon, v + j, u + k, sums + k, r + j);
   }
   for (std::size_t k = 0; k < count; ++k) {
     dots[k] = {total(d, sums[k].kernel), total(d, sums[k].logarithm), total(d, sums[k].cost),

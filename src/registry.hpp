@@ -26,9 +26,10 @@ struct TopologyEntry {
 
 struct MethodEntry {
   std::string_view name;
-  std::unique_ptr<Acceleration> (*make)(std::size_t memory, double reach,
-                                        double mass) = nullptr;  ///< none: plain Sinkhorn
-  bool anneals = false;                                          ///< epsilon comes down in levels
+  /// None: plain Sinkhorn.
+  std::unique_ptr<Acceleration> (*make)(std::size_t memory, double reach, double mass,
+                                        const cpu::SumOps& ops) = nullptr;
+  bool anneals = false;  ///< epsilon comes down in levels
   bool relaxes = false;  ///< u is changed between the half-steps, so that one pass over K cannot do both
 };
 [[nodiscard]] std::span<const MethodEntry> methods();

@@ -27,6 +27,9 @@ class CostSource {
   virtual void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
                     std::size_t stride) const = 0;
 
+  /// C(row, 0), C(row, 1), ... where they lie in memory as float64; null where they do not.
+  [[nodiscard]] virtual const double* row_in_place(std::size_t /*row*/) const { return nullptr; }
+
   /// These rows will not be asked for again soon.
   virtual void rows_done(std::size_t /*row*/, std::size_t /*row_count*/) const {}
 };

@@ -25,6 +25,31 @@ Buffer<double> padded_copy(std::span<const double> values, double padding) {
   return copy;
 }
 
+/// Up to kRowBlock rows of costs at a time, some columns of them: in place if they lie in memory, else copied.
+class CostRows {
+ public:
+  CostRows(const CostSource& cost, Range columns)
+      : cost_(cost), columns_(columns), stride_(padded_panels(columns.size())) {}
+
+  /// A pointer to each row. They hold until the next call.
+  [[nodiscard]] const double* const* at(std::size_t row, std::size_t count) {
+    const double* first = cost_.row_in_place(row);
+    if (first == nullptr && copies_.size() == 0) copies_ = Buffer<double>(cpu::kRowBlock * stride_);
+    if (first == nullptr) cost_.fill(row, count, columns_.first, columns_.size(), copies_.data(), stride_);
+    for (std::size_t k = 0; k < count; ++k) {
+      rows_[k] = first == nullptr ? copies_.data() + k * stride_ : cost_.row_in_place(row + k) + columns_.first;
+    }
+    return rows_.data();
+  }
+
+ private:
+  const CostSource& cost_;
+  Range columns_;
+  std::size_t stride_;
+  Buffer<double> copies_;
+  std::array<const double*, cpu::kRowBlock> rows_{};
+};
+
 // Costs of some rows, all columns, padding zero.
 void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffer<double>& out, std::size_t stride) {
   cost.fill(row, count, 0, cost.columns(), out.data(), stride);
@@ -33,7 +58,11 @@ void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffe
   }
 }
 
+/// Columns whose maxima and sums stay in the first-level cache while some rows are added.
+constexpr std::size_t kSumsAtOnce = 512;
 constexpr std::size_t kChunksOfManyTargets = 4;
+/// Of longer rows the values of eight do not fit into a second-level cache of 1 MB.
+constexpr std::size_t kLongRow = 3072;
 
 /// What a chunk of rows adds to the sums over a whole plan.
 struct Totals {
@@ -52,19 +81,18 @@ int useful_threads(const LogContext& context) {
 void row_log_sums(const LogContext& context, std::span<const double> psi, std::span<double> sums) {
   const Buffer<double> potentials = padded_copy(psi, -kInfinity);
   const std::size_t n = context.cost.rows();
-  const std::size_t stride = potentials.size();
+  const std::size_t m = context.cost.columns();
   const std::size_t chunks = (n + WorkCut::kRowsEach - 1) / WorkCut::kRowsEach;
   parallel_chunks(useful_threads(context), chunks, [&](std::size_t chunk, std::size_t) {
     if (context.is_to_stop()) return;
-    Buffer<double> costs(cpu::kRowBlock * stride);
+    CostRows costs(context.cost, {0, m});
     const std::size_t first = chunk * WorkCut::kRowsEach;
     const std::size_t last = std::min(n, first + WorkCut::kRowsEach);
     for (std::size_t i = first; i < last; i += cpu::kRowBlock) {
       const std::size_t count = std::min(cpu::kRowBlock, last - i);
-      fill_rows(context.cost, i, count, costs, stride);
+      const double* const* rows = costs.at(i, count);
       for (std::size_t k = 0; k < count; ++k) {
-        sums[i + k] =
-            context.ops.row_log_sum_exp(costs.data() + k * stride, stride, potentials.data(), 1 / context.epsilon);
+        sums[i + k] = context.ops.row_log_sum_exp(rows[k], m, potentials.data(), 1 / context.epsilon);
       }
     }
     context.cost.rows_done(first, last - first);
@@ -74,26 +102,29 @@ void row_log_sums(const LogContext& context, std::span<const double> psi, std::s
 
 void column_log_sums(const LogContext& context, std::span<const double> phi, std::span<const double> log_weights,
                      std::span<double> sums) {
-  // Strips of columns: each sum is formed by one thread, the rows in order.
+  // Strips of columns: each sum is formed by one thread, the rows in order. Long pieces of rows come from memory faster
+  // than short ones, but all threads should have some.
   const std::size_t n = context.cost.rows();
   const std::size_t m = context.cost.columns();
-  const std::size_t strips = std::clamp<std::size_t>(m / kStrip, 1, 64);
+  const std::size_t strips = std::clamp<std::size_t>(m / kStrip, 1, 4 * static_cast<std::size_t>(context.threads));
   parallel_chunks(useful_threads(context), strips, [&](std::size_t strip, std::size_t) {
     const Range range = chunk_range(m, strips, strip, cpu::kPanel);
     if (range.size() == 0) return;
     const std::size_t width = padded_panels(range.size());
-    Buffer<double> costs(cpu::kRowBlock * width);
+    CostRows costs(context.cost, range);
     Buffer<double> maximum(width);
     Buffer<double> sum(width);
     std::fill_n(maximum.data(), width, -kInfinity);
     std::fill_n(sum.data(), width, 0.0);
-    std::fill_n(costs.data(), costs.size(), 0.0);
     for (std::size_t i = 0; i < n && !context.is_to_stop(); i += cpu::kRowBlock) {
       const std::size_t count = std::min(cpu::kRowBlock, n - i);
-      context.cost.fill(i, count, range.first, range.size(), costs.data(), width);
-      for (std::size_t k = 0; k < count; ++k) {
-        context.ops.column_log_sum_exp(costs.data() + k * width, width, phi[i + k], log_weights[i + k],
-                                       1 / context.epsilon, maximum.data(), sum.data());
+      const double* const* rows = costs.at(i, count);
+      for (std::size_t j = 0; j < range.size(); j += kSumsAtOnce) {
+        const std::size_t some = std::min(kSumsAtOnce, range.size() - j);
+        for (std::size_t k = 0; k < count; ++k) {
+          context.ops.column_log_sum_exp(rows[k] + j, some, phi[i + k], log_weights[i + k], 1 / context.epsilon,
+                                         maximum.data() + j, sum.data() + j);
+        }
       }
     }
     for (std::size_t j = 0; j < range.size(); ++j) {
@@ -124,16 +155,30 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
   std::vector<PlanSums> result(targets);
   for (auto& sums : result) sums.rows.resize(n);
 
-  parallel_chunks(context.threads, chunks, [&](std::size_t chunk, std::size_t) {
-    Buffer<double> costs(cpu::kRowBlock * stride);
-    Buffer<double> kernel(cpu::kRowBlock * stride);
-    Buffer<double> kernel_log(cpu::kRowBlock * stride);
-    Buffer<double> divergence(cpu::kRowBlock * stride);
-    column_parts[chunk].assign(targets * stride, 0.0);
-    total_parts[chunk].resize(targets);
-    const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
-    for (std::size_t i = range.first; i < range.last && !context.is_to_stop(); i += cpu::kRowBlock) {
-      const std::size_t count = std::min(cpu::kRowBlock, range.last - i);
+  const auto one_target = [&](Range rows, double* column_part, Totals& totals) {
+    CostRows costs(context.cost, {0, m});
+    for (std::size_t i = rows.first; i < rows.last && !context.is_to_stop(); i += cpu::kRowBlock) {
+      const std::size_t count = std::min(cpu::kRowBlock, rows.last - i);
+      std::array<cpu::PlanDots, cpu::kRowBlock> dots{};
+      context.ops.plan_dots(costs.at(i, count), count, m, phi.data() + i, potentials.data(), 1 / context.epsilon,
+                            scalings.data(), u + i, dots.data(), column_part);
+      for (std::size_t s = 0; s < count; ++s) {
+        result[0].rows[i + s] = u[i + s] * dots[s].kernel;
+        totals.logarithm.add(u[i + s] * dots[s].logarithm);
+        totals.cost.add(u[i + s] * dots[s].cost);
+        totals.divergence.add(u[i + s] * dots[s].divergence);
+      }
+    }
+  };
+  // The values of few rows stay in the cache while all targets use them.
+  const auto many_targets = [&](Range rows, double* column_parts_of_chunk, std::vector<Totals>& totals_of_chunk) {
+    const std::size_t at_once = stride > kLongRow ? 2 : cpu::kRowBlock;
+    Buffer<double> costs(at_once * stride);
+    Buffer<double> kernel(at_once * stride);
+    Buffer<double> kernel_log(at_once * stride);
+    Buffer<double> divergence(at_once * stride);
+    for (std::size_t i = rows.first; i < rows.last && !context.is_to_stop(); i += at_once) {
+      const std::size_t count = std::min(at_once, rows.last - i);
       fill_rows(context.cost, i, count, costs, stride);
       context.ops.plan_rows(costs.data(), stride, count, stride, phi.data() + i, potentials.data(), 1 / context.epsilon,
                             {kernel.data(), kernel_log.data(), costs.data(), divergence.data(), stride});
@@ -147,13 +192,22 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
           products.streaming().dot_rows(summands.data(), stride, count, stride, vk, sums.data());
           for (std::size_t s = 0; s < count; ++s) total.add(uk[s] * sums[s]);
         };
-        Totals& totals = total_parts[chunk][k];
+        Totals& totals = totals_of_chunk[k];
         add_up(kernel_log, totals.logarithm);
         add_up(costs, totals.cost);
         add_up(divergence, totals.divergence);
-        products.streaming().add_rows(kernel.data(), stride, count, stride, uk,
-                                      column_parts[chunk].data() + k * stride);
+        products.streaming().add_rows(kernel.data(), stride, count, stride, uk, column_parts_of_chunk + k * stride);
       }
+    }
+  };
+  parallel_chunks(context.threads, chunks, [&](std::size_t chunk, std::size_t) {
+    column_parts[chunk].assign(targets * stride, 0.0);
+    total_parts[chunk].resize(targets);
+    const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
+    if (targets == 1) {
+      one_target(range, column_parts[chunk].data(), total_parts[chunk][0]);
+    } else {
+      many_targets(range, column_parts[chunk].data(), total_parts[chunk]);
     }
     context.cost.rows_done(range.first, range.size());
   });

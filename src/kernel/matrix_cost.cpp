@@ -1,6 +1,7 @@
 #include "kernel/matrix_cost.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace fedsinkhorn {
@@ -48,6 +49,15 @@ class Straight final : public MatrixCost<T> {
         for (std::size_t j = 0; j < column_count; ++j) to[j] = static_cast<double>(from[chosen[j]]);
       }
     }
+  }
+
+  [[nodiscard]] const double* row_in_place(std::size_t row) const override {
+    if constexpr (std::is_same_v<T, double>) {
+      if (consecutive_columns_ && !this->block().columns.empty()) {
+        return this->row(this->block().rows[row]) + this->block().columns.front();
+      }
+    }
+    return nullptr;
   }
 
   void rows_done(std::size_t row, std::size_t row_count) const override {

@@ -78,7 +78,7 @@ CheckedProblem check_problem(const Problem& problem, const Options& options, con
   agree_on_masses(clients, options.normalize, checked);
   agree_on_initial_g(clients, checked);
   const StopRequest stop(options.interrupt);
-  agree_on_costs(clients, threads, stop, checked);
+  agree_on_costs(clients, threads, cpu::simd(options.simd).magnitudes, stop, checked);
   agree_on_feasibility(clients, options.feasibility, layout_of, stop, checked);
   return checked;
 }

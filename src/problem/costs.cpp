@@ -90,9 +90,16 @@ Held held_by(const CheckedProblem& checked) {
           given_range(checked.columns, checked.layout.column_clients, checked.layout.column_slices)};
 }
 
+double largest_magnitude(const cpu::MagnitudeOps& ops, const double* values, std::size_t count) {
+  return ops.largest64(values, count);
+}
+double largest_magnitude(const cpu::MagnitudeOps& ops, const float* values, std::size_t count) {
+  return ops.largest32(values, count);
+}
+
 template <class T>
 Scan scan_costs(const MatrixView<T>& cost, const CheckedProblem& checked, const Held& held, bool with_fingerprint,
-                int threads, const StopRequest& stop) {
+                int threads, const cpu::MagnitudeOps& ops, const StopRequest& stop) {
   const auto& done = std::get<CostMatrix>(checked.input.cost).rows_done;
   std::atomic<std::size_t> first_bad = kNone;
   std::atomic<bool> forbidden = false;
@@ -107,17 +114,20 @@ Scan scan_costs(const MatrixView<T>& cost, const CheckedProblem& checked, const 
     const std::size_t first = held.rows.first + chunk * rows_each;
     const std::size_t last = std::min(held.rows.last, first + rows_each);
     bool infinite = false;
-    T low = 0;
-    T high = 0;
+    double high = 0;
     for (std::size_t i = first; i < last; ++i) {
       const T* values = cost.row(i - checked.first_held_row);
+      const double of_row = largest_magnitude(ops, values + held.columns.first, held.columns.size());
       bool bad = false;
-      for (std::size_t j = held.columns.first; j < held.columns.last; ++j) {
-        const bool too_high = values[j] > std::numeric_limits<T>::max();
-        bad |= !(values[j] >= std::numeric_limits<T>::lowest());
-        infinite |= too_high;
-        low = std::min(low, values[j]);
-        high = std::max(high, too_high ? T{0} : values[j]);
+      if (std::isnan(of_row)) {  // not all of them are finite: a closer look
+        for (std::size_t j = held.columns.first; j < held.columns.last; ++j) {
+          const bool too_high = values[j] > std::numeric_limits<T>::max();
+          bad |= !(values[j] >= std::numeric_limits<T>::lowest());
+          infinite |= too_high;
+          if (!too_high) high = std::max(high, static_cast<double>(std::abs(values[j])));
+        }
+      } else {
+        high = std::max(high, of_row);
       }
       if (bad) {
         std::size_t j = held.columns.first;
@@ -130,7 +140,7 @@ Scan scan_costs(const MatrixView<T>& cost, const CheckedProblem& checked, const 
         transposed += row.transposed;
       }
     }
-    keep_greatest(largest, static_cast<double>(std::max(-low, high)));
+    keep_greatest(largest, high);
     if (infinite) forbidden = true;
     if (done) done(first - checked.first_held_row, last - first);
   });
@@ -156,8 +166,8 @@ void check_ratio(const Problem& problem, double largest_cost) {
 
 template <class T>
 Scan checked_scan(const MatrixView<T>& cost, const CheckedProblem& checked, bool with_fingerprint, int threads,
-                  const StopRequest& stop) {
-  const Scan scan = scan_costs(cost, checked, held_by(checked), with_fingerprint, threads, stop);
+                  const cpu::MagnitudeOps& ops, const StopRequest& stop) {
+  const Scan scan = scan_costs(cost, checked, held_by(checked), with_fingerprint, threads, ops, stop);
   if (scan.first_bad != kNone) {
     const std::size_t i = scan.first_bad / cost.columns;
     const std::size_t j = scan.first_bad % cost.columns;
@@ -285,7 +295,8 @@ void check_own_points(const Problem& problem) {
   check(points.y, problem.names.y);
 }
 
-void agree_on_costs(const Collectives& clients, int threads, const StopRequest& stop, CheckedProblem& checked) {
+void agree_on_costs(const Collectives& clients, int threads, const cpu::MagnitudeOps& ops, const StopRequest& stop,
+                    CheckedProblem& checked) {
   const Problem& problem = checked.input;
   if (checked.costs_from_points) {
     std::array<Reach, 2> reach;
@@ -312,8 +323,9 @@ void agree_on_costs(const Collectives& clients, int threads, const StopRequest& 
       checked.layout.whole_columns && checked.clients > 1 && checked.rows.given_slices == checked.columns.given_slices;
   Scan scan;
   agree(clients, [&] {
-    scan = std::visit([&](const auto& cost) { return checked_scan(cost, checked, may_be_symmetric, threads, stop); },
-                      std::get<CostMatrix>(problem.cost).matrix);
+    scan =
+        std::visit([&](const auto& cost) { return checked_scan(cost, checked, may_be_symmetric, threads, ops, stop); },
+                   std::get<CostMatrix>(problem.cost).matrix);
   });
   const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};
   const std::vector<double> all = clients.allgather_numbers(mine);

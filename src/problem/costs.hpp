@@ -1,6 +1,7 @@
 // A look at every cost or coordinate, each by a client that holds it.
 #pragma once
 
+#include "backend/cpu/simd.hpp"
 #include "core/stop_request.hpp"
 #include "problem/checked_problem.hpp"
 
@@ -14,7 +15,8 @@ inline constexpr double kMostCostsPerEpsilon = 1e17;
 
 /// Needs the active rows and columns. Fills in has_forbidden_pairs, largest_cost and, where the layout has use for it,
 /// symmetric_cost. Throws on all clients alike, Interrupted too.
-void agree_on_costs(const Collectives& clients, int threads, const StopRequest& stop, CheckedProblem& checked);
+void agree_on_costs(const Collectives& clients, int threads, const cpu::MagnitudeOps& ops, const StopRequest& stop,
+                    CheckedProblem& checked);
 
 /// Throws InputError if a coordinate of the points given is no usable number: for parts, before others get to see them.
 void check_own_points(const Problem& problem);

@@ -88,7 +88,7 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   if (!is_accelerated()) return;
   accelerations_.clear();
   for (std::size_t k = 0; k < targets; ++k)
-    accelerations_.push_back(pacing_.method.make(pacing_.memory, longest_step(), problem_.mass));
+    accelerations_.push_back(pacing_.method.make(pacing_.memory, longest_step(), problem_.mass, pacing_.ops));
 }
 
 double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, std::log(safe_scaling_) / 2); }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "backend/cpu/simd.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "topology/mixture.hpp"
 #include "topology/note.hpp"
@@ -56,8 +57,10 @@ class Acceleration {
 };
 
 /// memory: differences kept. reach: the largest change of log v, in one step, that the kernel's precision can take.
-/// mass: the total of b.
-[[nodiscard]] std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach, double mass);
-[[nodiscard]] std::unique_ptr<Acceleration> make_overrelaxation(std::size_t memory, double reach, double mass);
+/// mass: the total of b. ops must outlive it.
+[[nodiscard]] std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach, double mass,
+                                                          const cpu::SumOps& ops);
+[[nodiscard]] std::unique_ptr<Acceleration> make_overrelaxation(std::size_t memory, double reach, double mass,
+                                                                const cpu::SumOps& ops);
 
 }  // namespace fedsinkhorn

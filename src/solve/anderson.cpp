@@ -11,11 +11,9 @@
 // half-step the dual value is D(x) = F(x) + <R(x), b> = F(x) + KL(b || columns). The image of x has F(G(x)) >= D(x)
 // whatever x is; other points are accepted if they have that, too.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,53 +31,58 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 enum Sum : std::size_t { kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kPairs };
 enum Maximum : std::size_t { kLargestResidual, kLargestStep };
 
-/// sum_j x_j y_j.
-ExactSum dot(std::span<const double> x, std::span<const double> y) {
-  // Four sums that do not wait for each other.
-  std::array<ExactSum, 4> lanes;
-  for (std::size_t j = 0; j < x.size(); ++j) lanes[j % lanes.size()].add(x[j] * y[j]);
-  for (std::size_t lane = 1; lane < lanes.size(); ++lane) lanes[0].add(lanes[lane]);
-  return lanes[0];
-}
-
 ExactSum sum(std::span<const double> x) {
   ExactSum total;
   for (const double value : x) total.add(value);
   return total;
 }
 
-using Square = std::vector<std::vector<double>>;
+/// k x k numbers, row by row.
+class Square {
+ public:
+  explicit Square(std::size_t k) : k_(k), values_(k * k) {}
+  [[nodiscard]] double* operator[](std::size_t row) { return values_.data() + row * k_; }
+  [[nodiscard]] const double* operator[](std::size_t row) const { return values_.data() + row * k_; }
+
+ private:
+  std::size_t k_;
+  std::vector<double> values_;
+};
 
 /// gamma that makes |matrix gamma - y|^2 + a little |gamma|^2 least, rows and columns of the matrix being brought to
 /// one scale first: the differences shrink as the iteration converges. Empty if the numbers do not allow it.
+/// Innermost loops run along rows, where entries do not wait for each other.
 std::vector<double> regularized_solution(const Square& matrix, const std::vector<double>& y) {
   const std::size_t k = y.size();
   std::vector<double> scale(k);
   for (std::size_t i = 0; i < k; ++i) scale[i] = std::sqrt(std::abs(matrix[i][i]));
   const double least = *std::max_element(scale.begin(), scale.end()) * std::numeric_limits<double>::epsilon();
   for (double& s : scale) s = std::max(s, least);
-  const auto scaled = [&](std::size_t i, std::size_t j) { return matrix[i][j] / (scale[i] * scale[j]); };
 
-  Square normal(k, std::vector<double>(k));  // S' S + regularization, S = scaled matrix
-  std::vector<double> x(k);                  // S' y
-  double trace = 0;
-  for (std::size_t i = 0; i < k; ++i) {
-    for (std::size_t row = 0; row < k; ++row) x[i] += scaled(row, i) * y[row] / scale[row];
-    for (std::size_t j = 0; j <= i; ++j) {
-      for (std::size_t row = 0; row < k; ++row) normal[i][j] += scaled(row, i) * scaled(row, j);
+  Square normal(k);             // S' S + regularization, S = scaled matrix
+  std::vector<double> x(k);     // S' y
+  std::vector<double> line(k);  // a row of S, then a column of the factor
+  for (std::size_t row = 0; row < k; ++row) {
+    for (std::size_t j = 0; j < k; ++j) line[j] = matrix[row][j] / (scale[row] * scale[j]);
+    for (std::size_t i = 0; i < k; ++i) {
+      x[i] += line[i] * y[row] / scale[row];
+      double* sums = normal[i];
+      for (std::size_t j = 0; j <= i; ++j) sums[j] += line[i] * line[j];
     }
-    trace += normal[i][i];
   }
+  double trace = 0;
+  for (std::size_t i = 0; i < k; ++i) trace += normal[i][i];
   for (std::size_t i = 0; i < k; ++i) normal[i][i] += kRegularization * trace / static_cast<double>(k);
 
-  // Cholesky's factorisation in place, and both substitutions.
-  for (std::size_t i = 0; i < k; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      for (std::size_t l = 0; l < j; ++l) normal[i][j] -= normal[i][l] * normal[j][l];
-      if (j < i) normal[i][j] /= normal[j][j];
+  // Cholesky's factorisation in place, column by column, and both substitutions.
+  for (std::size_t l = 0; l < k; ++l) {
+    if (!(normal[l][l] > 0)) return {};
+    normal[l][l] = std::sqrt(normal[l][l]);
+    for (std::size_t i = l + 1; i < k; ++i) line[i] = normal[i][l] /= normal[l][l];
+    for (std::size_t i = l + 1; i < k; ++i) {
+      double* rest = normal[i];
+      for (std::size_t j = l + 1; j <= i; ++j) rest[j] -= line[i] * line[j];
     }
-    if (!(normal[i][i] > 0)) return {};
-    normal[i][i] = std::sqrt(normal[i][i]);
   }
   for (std::size_t i = 0; i < k; ++i) {
     for (std::size_t l = 0; l < i; ++l) x[i] -= normal[i][l] * x[l];
@@ -96,8 +99,8 @@ std::vector<double> regularized_solution(const Square& matrix, const std::vector
 
 class Anderson final : public Acceleration {
  public:
-  Anderson(std::size_t memory, double reach, double mass)
-      : memory_(memory), reach_(reach), radius_(reach), slack_(kRounding * mass) {}
+  Anderson(std::size_t memory, double reach, double mass, const cpu::SumOps& ops)
+      : memory_(memory), reach_(reach), ops_(ops), radius_(reach), slack_(kRounding * mass) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -121,6 +124,9 @@ class Anderson final : public Acceleration {
     double longest = 0;  // of dG, the largest entry
   };
 
+  void begin(std::span<const double> b);
+  void describe_point(const RoundOfTarget& round, Note& note);
+  void describe_difference(Note& note);
   [[nodiscard]] bool acceptable(const Note& note) const;
   [[nodiscard]] Mixture shorten();
   void push(const Note& note);
@@ -131,11 +137,15 @@ class Anderson final : public Acceleration {
 
   const std::size_t memory_;
   const double reach_;
+  const cpu::SumOps& ops_;
 
   std::vector<double> weights_, log_b_;
-  Point candidate_;              // the point of the round being judged
-  std::optional<Point> latest_;  // the one accepted last
+  ExactSum own_weights_;  // the sum of this client's
+  Point candidate_;       // the point of the round being judged
+  Point latest_;          // the one accepted last
+  bool has_latest_ = false;
   std::vector<double> dx_, dr_;  // the difference of the two
+  std::vector<cpu::DotPair> pairs_;
   std::deque<Difference> differences_;
   std::deque<std::deque<double>> products_;  // <dx_i, dR_j>
   double sum_weights_ = 0;
@@ -157,56 +167,81 @@ class Anderson final : public Acceleration {
   std::int64_t rejected_ = 0;
 };
 
-void Anderson::describe(const RoundOfTarget& round, Note& note) {
-  const std::size_t m = round.b.size();
-  if (weights_.size() != m) {
-    weights_.resize(m);
-    log_b_.assign(m, 0.0);
-    for (std::size_t j = 0; j < m; ++j) {
-      weights_[j] = std::sqrt(round.b[j]);
-      if (round.b[j] > 0) log_b_[j] = std::log(round.b[j]);
-    }
+void Anderson::begin(std::span<const double> b) {
+  const std::size_t m = b.size();
+  weights_.resize(m);
+  log_b_.assign(m, 0.0);
+  own_weights_ = {};
+  for (std::size_t j = 0; j < m; ++j) {
+    weights_[j] = std::sqrt(b[j]);
+    if (!(b[j] > 0)) continue;
+    log_b_[j] = std::log(b[j]);
+    own_weights_.add(weights_[j]);
   }
+  // Where there is no mass they stay 0.
+  for (Point* point : {&candidate_, &latest_}) {
+    for (auto* values : {&point->log_x, &point->residual, &point->log_image}) values->assign(m, 0.0);
+  }
+}
+
+void Anderson::describe(const RoundOfTarget& round, Note& note) {
+  if (weights_.size() != round.b.size()) begin(round.b);
+  describe_point(round, note);
+  if (has_latest_) describe_difference(note);
+}
+
+void Anderson::describe_point(const RoundOfTarget& round, Note& note) {
+  const std::size_t m = round.b.size();
   ExactSum rows;  // <log(u / a), a>
   for (std::size_t i = 0; i < round.a.size(); ++i) rows.add(round.a[i] * std::log(round.u[i] / round.a[i]));
-  note.sums.assign(kDx, {});
-  note.sums[kDual] = note.sums[kDualAfter] = rows;
-  note.maxima.assign(2, 0.0);
-
-  candidate_.log_x.assign(m, 0.0);
-  candidate_.residual.assign(m, 0.0);
-  candidate_.log_image.assign(m, 0.0);
+  // Logarithms first: a call in the loop of the sums would send all of them to memory and back.
+  for (std::size_t j = 0; j < m; ++j) {
+    if (!(round.b[j] > 0)) continue;
+    candidate_.residual[j] = std::log(round.v[j] / round.x[j]);
+    candidate_.log_image[j] = std::log(round.v[j]);
+    candidate_.log_x[j] = candidate_.log_image[j] - candidate_.residual[j];
+  }
+  ExactSum dual = rows;
+  ExactSum dual_after = rows;
+  ExactSum residual2;
+  ExactSum residuals;
+  double largest = 0;
   for (std::size_t j = 0; j < m; ++j) {
     const double b = round.b[j];
     if (!(b > 0)) continue;
-    const double residual = std::log(round.v[j] / round.x[j]);
-    const double log_image = std::log(round.v[j]);
-    candidate_.log_x[j] = log_image - residual;
-    candidate_.log_image[j] = log_image;
-    candidate_.residual[j] = residual;
-    note.sums[kDual].add(b * (candidate_.log_x[j] - log_b_[j]));
-    note.sums[kDualAfter].add(b * (log_image - log_b_[j]));
-    note.sums[kResidual2].add(weights_[j] * residual * residual);
-    note.sums[kWeights].add(weights_[j]);
-    note.sums[kResidual].add(weights_[j] * residual);
-    note.maxima[kLargestResidual] = worse(note.maxima[kLargestResidual], std::abs(residual));
+    const double residual = candidate_.residual[j];
+    dual.add(b * (candidate_.log_x[j] - log_b_[j]));
+    dual_after.add(b * (candidate_.log_image[j] - log_b_[j]));
+    residual2.add(weights_[j] * residual * residual);
+    residuals.add(weights_[j] * residual);
+    largest = worse(largest, std::abs(residual));
   }
-  if (!latest_) return;
+  note.sums.reserve(kPairs + 2 * differences_.size());
+  note.sums.assign({dual, dual_after, residual2, own_weights_, residuals});
+  note.maxima.assign({largest, 0.0});
+}
+
+void Anderson::describe_difference(Note& note) {
+  const std::size_t m = weights_.size();
   dx_.resize(m);
   dr_.resize(m);
+  double largest = 0;
   for (std::size_t j = 0; j < m; ++j) {
-    dx_[j] = weights_[j] * (candidate_.log_x[j] - latest_->log_x[j]);
-    dr_[j] = candidate_.residual[j] - latest_->residual[j];
-    note.maxima[kLargestStep] =
-        worse(note.maxima[kLargestStep], std::abs(candidate_.log_image[j] - latest_->log_image[j]));
+    dx_[j] = weights_[j] * (candidate_.log_x[j] - latest_.log_x[j]);
+    dr_[j] = candidate_.residual[j] - latest_.residual[j];
+    largest = worse(largest, std::abs(candidate_.log_image[j] - latest_.log_image[j]));
+  }
+  note.maxima[kLargestStep] = largest;
+  pairs_.clear();
+  pairs_.push_back({dx_.data(), candidate_.residual.data()});
+  pairs_.push_back({dx_.data(), dr_.data()});
+  for (const Difference& earlier : differences_) {
+    pairs_.push_back({earlier.weighted_dx.data(), dr_.data()});
+    pairs_.push_back({dx_.data(), earlier.dr.data()});
   }
   note.sums.push_back(sum(dx_));
-  note.sums.push_back(dot(dx_, candidate_.residual));
-  note.sums.push_back(dot(dx_, dr_));
-  for (const Difference& earlier : differences_) {
-    note.sums.push_back(dot(earlier.weighted_dx, dr_));
-    note.sums.push_back(dot(dx_, earlier.dr));
-  }
+  note.sums.resize(kDxR + pairs_.size());
+  ops_.exact_dots(pairs_.data(), pairs_.size(), m, note.sums.data() + kDxR);
 }
 
 Mixture Anderson::decide(const Note& note) {
@@ -245,7 +280,7 @@ Mixture Anderson::shorten() {
     for (double& gamma : gamma_) gamma *= kShrink;
   } else {
     gamma_.clear();
-    latest_.reset();
+    has_latest_ = false;
     drop_differences(0);
   }
   return {false, 0, gamma_};
@@ -255,7 +290,7 @@ void Anderson::push(const Note& note) {
   residual2_ = note.sums[kResidual2].total();
   largest_residual_ = note.maxima[kLargestResidual];
   const double sum_residual = note.sums[kResidual].total();
-  if (latest_) {
+  if (has_latest_) {
     const auto total = [&note](std::size_t k) { return note.sums[k].total(); };
     // <dx_i, R> moves on with R.
     const std::size_t known = differences_.size();
@@ -270,13 +305,18 @@ void Anderson::push(const Note& note) {
     }
     row.push_back(total(kDxDr));
     products_.push_back(std::move(row));
-    differences_.push_back(
-        {dx_, dr_, total(kDx), sum_residual - sum_residual_, total(kDxR), note.maxima[kLargestStep]});
-    if (differences_.size() > memory_) drop_differences(memory_);
+    differences_.push_back({std::move(dx_), std::move(dr_), total(kDx), sum_residual - sum_residual_, total(kDxR),
+                            note.maxima[kLargestStep]});
+    if (differences_.size() > memory_) {
+      dx_ = std::move(differences_.front().weighted_dx);  // their memory serves the next difference
+      dr_ = std::move(differences_.front().dr);
+      drop_differences(memory_);
+    }
   }
   sum_residual_ = sum_residual;
   sum_weights_ = note.sums[kWeights].total();
-  latest_ = candidate_;
+  std::swap(latest_, candidate_);
+  has_latest_ = true;
 }
 
 void Anderson::drop_differences(std::size_t keep) {
@@ -293,7 +333,7 @@ void Anderson::extrapolate() {
   length_ = 0;
   is_cut_ = false;
   if (k == 0 || is_all_noise()) return;
-  Square matrix(k, std::vector<double>(k));
+  Square matrix(k);
   std::vector<double> y(k);
   for (std::size_t i = 0; i < k; ++i) {
     const double mean = differences_[i].sum_dx / sum_weights_;  // the constant that is taken out
@@ -311,7 +351,7 @@ void Anderson::extrapolate() {
 }
 
 void Anderson::restart() {
-  latest_.reset();
+  has_latest_ = false;
   drop_differences(0);
   gamma_.clear();
   length_ = 0;
@@ -324,8 +364,8 @@ void Anderson::restart() {
 
 }  // namespace
 
-std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach, double mass) {
-  return std::make_unique<Anderson>(memory, reach, mass);
+std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach, double mass, const cpu::SumOps& ops) {
+  return std::make_unique<Anderson>(memory, reach, mass, ops);
 }
 
 }  // namespace fedsinkhorn

@@ -35,6 +35,16 @@
 namespace fedsinkhorn {
 namespace {
 
+struct CostShape {
+  std::size_t rows, columns;
+};
+
+CostShape shape_of_costs(const Problem& problem) {
+  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) return {rows_of(points->x), rows_of(points->y)};
+  const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
+  return {rows_of(matrix), columns_of(matrix)};
+}
+
 /// Clients of one process share the processors it may use. Ranks share those of the machine, and each may have been
 /// bound to some of them.
 int threads_to_use(const Options& options, const ClientPlace& place) {
@@ -43,6 +53,16 @@ int threads_to_use(const Options& options, const ClientPlace& place) {
   const int share = place.shares_process ? processors_allowed() / clients
                                          : std::min(processors_allowed(), processors_online() / clients);
   return std::max(1, share);
+}
+
+/// Whether a problem is so small that a client who is alone solves it on one thread, unless told otherwise: to wake
+/// others would take longer than what they would save.
+bool is_for_one_thread(const Problem& problem, const Options& options, std::size_t clients) {
+  constexpr double kFewEntries = 1 << 16;
+  if (clients > 1 || options.threads > 0) return false;
+  const auto [rows, columns] = shape_of_costs(problem);
+  const double targets = problem.b.empty() ? 1 : static_cast<double>(problem.b.columns);
+  return static_cast<double>(rows) * static_cast<double>(columns) * targets < kFewEntries;
 }
 
 /// A tolerance of 0 asks for as much as can be had; the usual tolerance is the measure then.
@@ -111,7 +131,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
-  const Pacing pacing{method, differences_kept(options, problem.targets)};
+  const Pacing pacing{method, differences_kept(options, problem.targets), simd.sums};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
   // What is known of the run, which ends well or by the loss of a client.
@@ -132,8 +152,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     // The rounds that open a level count among the iterations, whichever way they were made; the first one does not.
     const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
     const auto opened = static_cast<std::uint64_t>(sinkhorn.openings());
-    solved.report.exchanges = topology->exchanges() + levels * topology->exchanges_each_round() -
-                              opened * topology->exchanges_each_round();
+    solved.report.exchanges =
+        topology->exchanges() + levels * topology->exchanges_each_round() - opened * topology->exchanges_each_round();
     solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
     solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };
@@ -173,6 +193,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const Timer wall;
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
+  const bool one_thread = is_for_one_thread(problem, options, communicator.size());
   NumberingCommunicator numbered(communicator);
   CountingCommunicator traffic(numbered);
   {
@@ -182,7 +203,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     std::optional<SpareThreads> of_this_client;  // there until all clients have theirs
     agree(everyone, [&] {
       check_options(options, communicator.size());
-      of_this_client.emplace(static_cast<std::size_t>(threads_to_use(options, place) - 1));
+      if (!one_thread) of_this_client.emplace(static_cast<std::size_t>(threads_to_use(options, place) - 1));
     });
     require_common_options(everyone, problem, options);
   }
@@ -191,7 +212,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
   communicator.keep_to_root(entry.route == Route::through_root);
-  const int threads = threads_to_use(options, place);
+  const int threads = one_thread ? 1 : threads_to_use(options, place);
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
   require_devices(clients, problem, options, holds_costs);
@@ -252,15 +273,10 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
 
 std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
   ClientShape shape;
-  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) {
-    shape.rows = rows_of(points->x);
-    shape.columns = rows_of(points->y);
-    shape.dimension = columns_of(points->x);
-  } else {
-    const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
-    shape.rows = rows_of(matrix);
-    shape.columns = columns_of(matrix);
-  }
+  const CostShape costs = shape_of_costs(problem);
+  shape.rows = costs.rows;
+  shape.columns = costs.columns;
+  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) shape.dimension = columns_of(points->x);
   shape.targets = problem.b.empty() ? 1 : problem.b.columns;
   const std::size_t clients = std::max<std::size_t>(1, options.clients);
   const TopologyEntry& entry = find_entry(topologies(), resolved_topology(options, clients), "--topology");

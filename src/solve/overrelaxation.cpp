@@ -129,7 +129,8 @@ void Overrelaxation::restart() {
 
 }  // namespace
 
-std::unique_ptr<Acceleration> make_overrelaxation(std::size_t /*memory*/, double /*reach*/, double mass) {
+std::unique_ptr<Acceleration> make_overrelaxation(std::size_t /*memory*/, double /*reach*/, double mass,
+                                                  const cpu::SumOps& /*ops*/) {
   return std::make_unique<Overrelaxation>(mass);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "backend/cpu/simd.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "registry.hpp"
 
@@ -11,6 +12,7 @@ namespace fedsinkhorn {
 struct Pacing {
   const MethodEntry& method;
   std::size_t memory = 0;
+  const cpu::SumOps& ops = cpu::simd("auto").sums;
 };
 
 /// Differences kept of each target. They take memory of as many vectors at every holder of v.

@@ -1,5 +1,7 @@
 #include "topology/mixture.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,29 +11,41 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Entries that are mixed at a time: those of all images then stay in the first-level cache.
+constexpr std::size_t kStrip = 128;
+
 }  // namespace
 
 void ImageHistory::mix(std::size_t slot, const Mixture& mixture, std::span<double> v) {
   if (images_.size() <= slot) images_.resize(slot + 1);
   std::deque<std::vector<double>>& logs = images_[slot];
   if (mixture.keep_newest) {
-    std::vector<double> newest(v.size());
+    std::vector<double> newest;
+    while (!logs.empty() && logs.size() >= mixture.images) {
+      newest = std::move(logs.front());  // its memory serves again
+      logs.pop_front();
+    }
+    newest.resize(v.size());
     for (std::size_t j = 0; j < v.size(); ++j) newest[j] = v[j] > 0 ? std::log(v[j]) : -kInfinity;
     logs.push_back(std::move(newest));
-    while (logs.size() > mixture.images) logs.pop_front();
     if (mixture.gamma.empty()) return;
   }
   if (logs.empty()) return;
-  // The differences come first: near the solution they are small beside the logarithms.
-  std::vector<double> log_v = logs.back();
-  for (std::size_t i = 0; i < mixture.gamma.size(); ++i) {
-    const double gamma = mixture.gamma[i];
-    const std::vector<double>& before = logs[i];
-    const std::vector<double>& after = logs[i + 1];
-    for (std::size_t j = 0; j < v.size(); ++j) log_v[j] -= gamma * (after[j] - before[j]);
+  const std::vector<double>& newest = logs.back();
+  for (std::size_t first = 0; first < v.size(); first += kStrip) {
+    const std::size_t width = std::min(kStrip, v.size() - first);
+    // The differences come first: near the solution they are small beside the logarithms.
+    std::array<double, kStrip> log_v;
+    std::copy_n(newest.data() + first, width, log_v.data());
+    for (std::size_t i = 0; i < mixture.gamma.size(); ++i) {
+      const double gamma = mixture.gamma[i];
+      const double* before = logs[i].data() + first;
+      const double* after = logs[i + 1].data() + first;
+      for (std::size_t j = 0; j < width; ++j) log_v[j] -= gamma * (after[j] - before[j]);
+    }
+    // Where there is no mass, differences are not numbers.
+    for (std::size_t j = 0; j < width; ++j) v[first + j] = std::isinf(newest[first + j]) ? 0.0 : std::exp(log_v[j]);
   }
-  // Where there is no mass, differences are not numbers.
-  for (std::size_t j = 0; j < v.size(); ++j) v[j] = std::isinf(logs.back()[j]) ? 0.0 : std::exp(log_v[j]);
 }
 
 void ImageHistory::remove(std::size_t slot) {

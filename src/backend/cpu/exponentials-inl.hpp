@@ -137,37 +137,181 @@ V small_divergence(D64 d, V t) {
   return hn::Mul(series, hn::Mul(t, t));
 }
 
-void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns, const double* phi,
-               const double* psi, double inverse_epsilon, const PlanRows& out) {
-  const D64 d;
-  const auto scale = hn::Set(d, inverse_epsilon);
+// What sums over a plan are made of, of several vectors of exponents.
+template <std::size_t Vectors>
+struct PlanValues {
+  hn::Vec<D64> kernel[Vectors];
+  hn::Vec<D64> logarithm[Vectors];
+  hn::Vec<D64> cost[Vectors];
+  hn::Vec<D64> divergence[Vectors];
+};
+
+template <std::size_t Vectors>
+HWY_INLINE void plan_values(D64 d, const hn::Vec<D64>* t, const hn::Vec<D64>* costs, PlanValues<Vectors>& out) {
   const auto zero = hn::Zero(d);
   const auto one = hn::Set(d, 1.0);
   const auto near = hn::Set(d, 0.25);
+  for (std::size_t l = 0; l < Vectors; ++l) out.kernel[l] = t[l];
+  gibbs<Vectors>(d, out.kernel, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    const auto value = out.kernel[l];
+    const auto exists = hn::Gt(value, zero);
+    out.logarithm[l] = hn::IfThenElseZero(exists, hn::Mul(value, t[l]));
+    out.cost[l] = hn::IfThenElseZero(exists, hn::Mul(value, costs[l]));
+    out.divergence[l] = hn::Add(hn::Sub(out.logarithm[l], value), one);
+    // The series is long, and at small epsilon few exponents need it.
+    const auto is_near = hn::Lt(hn::Abs(t[l]), near);
+    if (hn::AllFalse(d, is_near)) continue;
+    out.divergence[l] = hn::IfThenElse(is_near, small_divergence(d, t[l]), out.divergence[l]);
+  }
+}
+
+template <std::size_t Vectors>
+HWY_INLINE void plan_row_step(D64 d, const double* cost, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale,
+                              const PlanRows& out, std::size_t at) {
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D64> costs[Vectors];
+  hn::Vec<D64> t[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    costs[l] = hn::LoadU(d, cost + l * lanes);
+    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), costs[l], scale);
+  }
+  PlanValues<Vectors> values;
+  plan_values<Vectors>(d, t, costs, values);
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    hn::StoreU(values.kernel[l], d, out.kernel + at + l * lanes);
+    hn::StoreU(values.logarithm[l], d, out.logarithm + at + l * lanes);
+    hn::StoreU(values.cost[l], d, out.cost + at + l * lanes);
+    hn::StoreU(values.divergence[l], d, out.divergence + at + l * lanes);
+  }
+}
+
+void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns, const double* phi,
+               const double* psi, double inverse_epsilon, const PlanRows& out) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scale = hn::Set(d, inverse_epsilon);
+  constexpr std::size_t at_once = 4;
   for (std::size_t k = 0; k < count; ++k) {
     const auto row = hn::Set(d, phi[k]);
-    for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
-      const std::size_t at = k * out.stride + j;
-      const auto costs = hn::LoadU(d, cost + k * cost_stride + j);
-      const auto t = exponent(row, hn::LoadU(d, psi + j), costs, scale);
-      const auto value = gibbs(d, t);
-      const auto exists = hn::Gt(value, zero);
-      const auto logarithm = hn::IfThenElseZero(exists, hn::Mul(value, t));
-      const auto divergence = hn::Add(hn::Sub(logarithm, value), one);
-      hn::StoreU(value, d, out.kernel + at);
-      hn::StoreU(logarithm, d, out.logarithm + at);
-      hn::StoreU(hn::IfThenElseZero(exists, hn::Mul(value, costs)), d, out.cost + at);
-      hn::StoreU(hn::IfThenElse(hn::Lt(hn::Abs(t), near), small_divergence(d, t), divergence), d, out.divergence + at);
+    const double* costs = cost + k * cost_stride;
+    const std::size_t at = k * out.stride;
+    std::size_t j = 0;
+    for (; j + at_once * lanes <= columns; j += at_once * lanes) {
+      plan_row_step<at_once>(d, costs + j, row, psi + j, scale, out, at + j);
+    }
+    for (; j < columns; j += lanes) plan_row_step<1>(d, costs + j, row, psi + j, scale, out, at + j);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The same for one target, whose sums are formed while the values are in registers.
+
+constexpr std::size_t kPlanVectors = 2;  // of a row, at once
+constexpr std::size_t kPlanStrip = 512;  // columns
+constexpr std::size_t kMostLanes = HWY_MAX_BYTES / sizeof(double);
+
+// Asks for costs that come next.
+HWY_INLINE void ask_for_step(const double* costs, std::size_t count) {
+  constexpr std::size_t line = 64 / sizeof(double);
+  for (std::size_t j = 0; j < count; j += line) __builtin_prefetch(costs + j, 0, 2);
+}
+
+// Sums of a row: added up as dot_rows does it, one vector after the other.
+struct PlanSumsOfRow {
+  hn::Vec<D64> kernel, logarithm, cost, divergence;
+};
+
+HWY_INLINE void plan_dots_step(D64 d, const double* costs, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale,
+                               const double* v, hn::Vec<D64> u, PlanSumsOfRow& sums, double* r) {
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D64> cost[kPlanVectors];
+  hn::Vec<D64> t[kPlanVectors];
+  for (std::size_t l = 0; l < kPlanVectors; ++l) {
+    cost[l] = hn::LoadU(d, costs + l * lanes);
+    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), cost[l], scale);
+  }
+  PlanValues<kPlanVectors> values;
+  plan_values<kPlanVectors>(d, t, cost, values);
+  for (std::size_t l = 0; l < kPlanVectors; ++l) {
+    const auto vj = hn::LoadU(d, v + l * lanes);
+    sums.kernel = hn::MulAdd(values.kernel[l], vj, sums.kernel);
+    sums.logarithm = hn::MulAdd(values.logarithm[l], vj, sums.logarithm);
+    sums.cost = hn::MulAdd(values.cost[l], vj, sums.cost);
+    sums.divergence = hn::MulAdd(values.divergence[l], vj, sums.divergence);
+    hn::StoreU(hn::MulAdd(values.kernel[l], u, hn::LoadU(d, r + l * lanes)), d, r + l * lanes);
+  }
+}
+
+// Of some columns of a row. If those left are fewer than a step has, they are copied and filled up with zeros.
+void plan_dots_strip(const double* costs, std::size_t columns, double phi, const double* psi, double inverse_epsilon,
+                     const double* v, double u, PlanSumsOfRow& sums, double* r) {
+  const D64 d;
+  const std::size_t step = kPlanVectors * hn::Lanes(d);
+  const auto scale = hn::Set(d, inverse_epsilon);
+  const auto row = hn::Set(d, phi);
+  const auto scaling = hn::Set(d, u);
+  PlanSumsOfRow here = sums;  // in registers
+  std::size_t j = 0;
+  for (; j + step <= columns; j += step) {
+    ask_for_step(costs + j + kPlanStrip, step);
+    plan_dots_step(d, costs + j, row, psi + j, scale, v + j, scaling, here, r + j);
+  }
+  if (j < columns) {
+    HWY_ALIGN double rest[kPlanVectors * kMostLanes] = {};
+    for (std::size_t l = 0; l < columns - j; ++l) rest[l] = costs[j + l];
+    plan_dots_step(d, rest, row, psi + j, scale, v + j, scaling, here, r + j);
+  }
+  sums = here;
+}
+
+// Strip by strip, so that what belongs to the columns stays in the first-level cache while all rows use it.
+void plan_dots(const double* const* costs, std::size_t count, std::size_t columns, const double* phi, const double* psi,
+               double inverse_epsilon, const double* v, const double* u, PlanDots* dots, double* r) {
+  const D64 d;
+  PlanSumsOfRow sums[kRowBlock];
+  for (std::size_t k = 0; k < count; ++k) sums[k] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  for (std::size_t j = 0; j < columns; j += kPlanStrip) {
+    const std::size_t width = columns - j < kPlanStrip ? columns - j : kPlanStrip;
+    for (std::size_t k = 0; k < count; ++k) {
+      plan_dots_strip(costs[k] + j, width, phi[k], psi + j, inverse_epsilon, v + j, u[k], sums[k], r + j);
     }
   }
+  for (std::size_t k = 0; k < count; ++k) {
+    dots[k] = {total(d, sums[k].kernel), total(d, sums[k].logarithm), total(d, sums[k].cost),
+               total(d, sums[k].divergence)};
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// sum + exp((psi_j - C_j - shift) / eps), one vector after the other.
+template <std::size_t Vectors>
+HWY_INLINE hn::Vec<D64> add_exponentials(D64 d, const double* cost, const double* psi, hn::Vec<D64> shift,
+                                         hn::Vec<D64> scale, hn::Vec<D64> sum) {
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D64> t[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    const auto gap = hn::Sub(hn::Sub(hn::LoadU(d, psi + l * lanes), hn::LoadU(d, cost + l * lanes)), shift);
+    t[l] = hn::Mul(gap, scale);
+  }
+  gibbs<Vectors>(d, t, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+  for (std::size_t l = 0; l < Vectors; ++l) sum = hn::Add(sum, t[l]);
+  return sum;
 }
 
 double row_maximum(const double* cost, std::size_t columns, const double* psi) {
   const D64 d;
   const std::size_t lanes = hn::Lanes(d);
   auto best = hn::Set(d, -std::numeric_limits<double>::infinity());
-  for (std::size_t j = 0; j < columns; j += lanes) {
+  std::size_t j = 0;
+  for (; j + lanes <= columns; j += lanes) {
     best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)));
+  }
+  if (j < columns) {
+    HWY_ALIGN double rest[kMostLanes] = {};
+    for (std::size_t l = 0; l < columns - j; ++l) rest[l] = cost[j + l];
+    best = hn::Max(best, hn::Sub(hn::LoadU(d, psi + j), hn::Load(d, rest)));
   }
   return hn::GetLane(hn::MaxOfLanes(d, best));
 }
@@ -180,31 +324,73 @@ double row_log_sum_exp(const double* cost, std::size_t columns, const double* ps
   const double largest = row_maximum(cost, columns, psi);
   if (!(largest > -infinity)) return -infinity;
   const auto shift = hn::Set(d, largest);
+  constexpr std::size_t at_once = 4;
   auto sum = hn::Zero(d);
-  for (std::size_t j = 0; j < columns; j += lanes) {
-    const auto gap = hn::Sub(hn::Sub(hn::LoadU(d, psi + j), hn::LoadU(d, cost + j)), shift);
-    sum = hn::Add(sum, gibbs(d, hn::Mul(gap, scale)));
+  std::size_t j = 0;
+  for (; j + at_once * lanes <= columns; j += at_once * lanes) {
+    // This row is in the cache by now. What follows it in memory is most often the next one.
+    ask_for_step(cost + columns + j, at_once * lanes);
+    sum = add_exponentials<at_once>(d, cost + j, psi + j, shift, scale, sum);
+  }
+  for (; j + lanes <= columns; j += lanes) sum = add_exponentials<1>(d, cost + j, psi + j, shift, scale, sum);
+  if (j < columns) {
+    HWY_ALIGN double rest[kMostLanes] = {};
+    for (std::size_t l = 0; l < columns - j; ++l) rest[l] = cost[j + l];
+    sum = add_exponentials<1>(d, rest, psi + j, shift, scale, sum);
   }
   return largest * inverse_epsilon + std::log(total(d, sum));
+}
+
+// A row into the maxima and sums of some columns.
+template <std::size_t Vectors>
+HWY_INLINE void stream_row(D64 d, const double* cost, hn::Vec<D64> row, hn::Vec<D64> scale, hn::Vec<D64> weight,
+                           double* maximum, double* sum) {
+  const std::size_t lanes = hn::Lanes(d);
+  const auto lowest = hn::Set(d, std::numeric_limits<double>::lowest());
+  hn::Vec<D64> x[Vectors];
+  hn::Vec<D64> before[Vectors];
+  auto still = hn::FirstN(d, lanes);  // where no maximum moves
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    x[l] = hn::Add(hn::Mul(hn::Sub(row, hn::LoadU(d, cost + l * lanes)), scale), weight);
+    before[l] = hn::LoadU(d, maximum + l * lanes);
+    still = hn::And(still, hn::Le(x[l], before[l]));
+  }
+  if (hn::AllTrue(d, still)) {
+    // What the sums so far are multiplied by is 1 then: an exponential saved.
+    for (std::size_t l = 0; l < Vectors; ++l) x[l] = hn::Sub(x[l], hn::Max(before[l], lowest));
+    gibbs<Vectors>(d, x, kSmallestExponent64, kLargestExponent64, kExpSeries64);
+    for (std::size_t l = 0; l < Vectors; ++l) {
+      hn::StoreU(hn::Add(hn::LoadU(d, sum + l * lanes), x[l]), d, sum + l * lanes);
+    }
+    return;
+  }
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    const auto after = hn::Max(before[l], x[l]);
+    // Where nothing finite has been seen yet both maxima are -inf: subtract the lowest finite number instead.
+    const auto shift = hn::Max(after, lowest);
+    const auto carried = hn::Mul(hn::LoadU(d, sum + l * lanes), gibbs(d, hn::Sub(before[l], shift)));
+    hn::StoreU(hn::Add(carried, gibbs(d, hn::Sub(x[l], shift))), d, sum + l * lanes);
+    hn::StoreU(after, d, maximum + l * lanes);
+  }
 }
 
 void column_log_sum_exp(const double* cost, std::size_t columns, double phi, double log_weight, double inverse_epsilon,
                         double* maximum, double* sum) {
   const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
   const auto scale = hn::Set(d, inverse_epsilon);
   const auto row = hn::Set(d, phi);
   const auto weight = hn::Set(d, log_weight);
-  const auto lowest = hn::Set(d, std::numeric_limits<double>::lowest());
-  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
-    const auto x = hn::Add(hn::Mul(hn::Sub(row, hn::LoadU(d, cost + j)), scale), weight);
-    const auto before = hn::LoadU(d, maximum + j);
-    const auto after = hn::Max(before, x);
-    // Where nothing finite has been seen yet both maxima are -inf: subtract the lowest finite number instead.
-    const auto shift = hn::Max(after, lowest);
-    const auto carried = hn::Mul(hn::LoadU(d, sum + j), gibbs(d, hn::Sub(before, shift)));
-    hn::StoreU(hn::Add(carried, gibbs(d, hn::Sub(x, shift))), d, sum + j);
-    hn::StoreU(after, d, maximum + j);
+  constexpr std::size_t at_once = 4;
+  std::size_t j = 0;
+  for (; j + at_once * lanes <= columns; j += at_once * lanes) {
+    stream_row<at_once>(d, cost + j, row, scale, weight, maximum + j, sum + j);
   }
+  for (; j + lanes <= columns; j += lanes) stream_row<1>(d, cost + j, row, scale, weight, maximum + j, sum + j);
+  if (j == columns) return;
+  HWY_ALIGN double rest[kMostLanes] = {};
+  for (std::size_t l = 0; l < columns - j; ++l) rest[l] = cost[j + l];
+  stream_row<1>(d, rest, row, scale, weight, maximum + j, sum + j);
 }
 
 }  // namespace

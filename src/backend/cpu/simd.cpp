@@ -11,8 +11,10 @@
 
 #include "backend/cpu/distances-inl.hpp"
 #include "backend/cpu/exponentials-inl.hpp"
+#include "backend/cpu/magnitudes-inl.hpp"
 #include "backend/cpu/products-inl.hpp"
 #include "backend/cpu/simd.hpp"
+#include "backend/cpu/sums-inl.hpp"
 #include "fedsinkhorn/error.hpp"
 
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
@@ -73,8 +75,10 @@ const Simd* table() {
       product_ops<float, float>(),
       {gibbs_rows<double>},
       {gibbs_rows<float>},
-      {row_maximum, row_log_sum_exp, column_log_sum_exp, plan_rows},
+      {row_maximum, row_log_sum_exp, column_log_sum_exp, plan_rows, plan_dots},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
+      {exact_dots},
+      {largest_magnitude<double>, largest_magnitude<float>},
       {read_sum, exp_sum},
   };
   return &simd;
@@ -98,7 +102,7 @@ const Simd* table_of(std::int64_t target) {
 }
 
 // Bit k of Highway's masks is better than bit k + 1.
-std::vector<const Simd*> runnable_tables() {
+std::vector<const Simd*> find_tables() {
   std::vector<const Simd*> tables;
   std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   while (targets != 0) {
@@ -106,6 +110,12 @@ std::vector<const Simd*> runnable_tables() {
     tables.push_back(table_of(lowest));
     targets ^= lowest;
   }
+  return tables;
+}
+
+// Found once: to ask a virtual processor what it can do takes microseconds a question.
+const std::vector<const Simd*>& runnable_tables() {
+  static const std::vector<const Simd*> tables = find_tables();
   return tables;
 }
 
@@ -122,7 +132,7 @@ const Simd& simd(std::string_view name) {
   const char* const forced = std::getenv(kForcedSimd);  // NOLINT(concurrency-mt-unsafe): nothing here writes it
   const bool is_forced = name == "auto" && forced != nullptr && *forced != '\0';
   if (is_forced) name = forced;
-  const auto tables = runnable_tables();
+  const auto& tables = runnable_tables();
   if (name == "auto") return *tables.front();
   std::string alternatives = "auto";
   for (const Simd* table : tables) {

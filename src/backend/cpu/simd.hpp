@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/exact_sum.hpp"
+
 namespace fedsinkhorn::cpu {
 
 /// Rows handled together: each load of v serves eight dot products, each load and store of r eight updates, and eight
@@ -81,7 +83,13 @@ struct PlanRows {
   std::size_t stride;
 };
 
-/// Log-domain sums, and what the final evaluation needs. Always float64.
+/// Of a row of a plan: the dot products of the values above with v.
+struct PlanDots {
+  double kernel, logarithm, cost, divergence;
+};
+
+/// Log-domain sums, and what the final evaluation needs. Always float64. Costs need no padding; psi, v and what is
+/// written a column each are padded to whole panels, psi with -inf and v with 0.
 struct LogOps {
   /// Returns max_j (psi_j - C_j).
   double (*row_maximum)(const double* cost, std::size_t columns, const double* psi);
@@ -97,6 +105,12 @@ struct LogOps {
   /// What sums over a plan are made of, with t = ((phi_k + psi_j) - C_kj) / eps.
   void (*plan_rows)(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
                     const double* phi, const double* psi, double inverse_epsilon, const PlanRows& out);
+
+  /// The same for one target, and what dot_rows and add_rows make of it: dots_k, and r_j += u_k K_kj, the rows in
+  /// order. costs: a pointer to each row.
+  void (*plan_dots)(const double* const* costs, std::size_t count, std::size_t columns, const double* phi,
+                    const double* psi, double inverse_epsilon, const double* v, const double* u, PlanDots* dots,
+                    double* r);
 };
 
 /// Blocks of pairwise costs between points. `x` holds `count` rows of `dimension` numbers; `panels` holds the other
@@ -118,6 +132,25 @@ struct PairwiseOps {
   bool (*halve)(double close, std::size_t columns, double* out);
 };
 
+/// Vectors of which the dot product is wanted.
+struct DotPair {
+  const double* x;
+  const double* y;
+};
+
+/// Sums that carry what rounding leaves out.
+struct SumOps {
+  /// sums_k = sum_j x_j y_j of pair k, j < count. Term j goes to sum j % 4 of four, which do not wait for each other;
+  /// they are then added up in order. The bits are the same for every variant.
+  void (*exact_dots)(const DotPair* pairs, std::size_t pair_count, std::size_t count, ExactSum* sums);
+};
+
+/// The greatest |x|; NaN if any x is not finite.
+struct MagnitudeOps {
+  double (*largest64)(const double* values, std::size_t count);
+  double (*largest32)(const float* values, std::size_t count);
+};
+
 /// Plain reading, for benchmarks: the floor any pass over a stored kernel is measured against.
 struct ReadOps {
   double (*sum)(const double* data, std::size_t count);
@@ -134,6 +167,8 @@ struct Simd {
   GibbsOps<float> gibbs32;
   LogOps log;
   PairwiseOps pairwise;
+  SumOps sums;
+  MagnitudeOps magnitudes;
   ReadOps read;
 };
 

@@ -20,7 +20,11 @@ function(fedsinkhorn_find name header library)
   target_include_directories(${name} SYSTEM INTERFACE ${${name}_INCLUDE})
   target_link_libraries(${name} INTERFACE ${${name}_LIBRARY})
 endfunction()
-fedsinkhorn_find(openblas cblas.h openblas openblas-pthread openblas-openmp openblas-serial)
+# OpenBLAS without threads, and a copy of our own whose symbols nobody else sees: a host's OpenBLAS, NumPy's perhaps, and
+# its number of threads stay as they are. Calls at the same time need a lock: see src/backend/cpu/gemm.cpp.
+fedsinkhorn_find(openblas_serial cblas.h libopenblas.a openblas-serial)
+target_link_options(openblas_serial INTERFACE LINKER:--exclude-libs,libopenblas.a LINKER:--wrap=blas_memory_alloc
+                                       LINKER:--wrap=blas_memory_free)
 fedsinkhorn_find(mpfr mpfr.h mpfr)
 fedsinkhorn_find(gmp gmp.h gmp)
 fedsinkhorn_find(hwy hwy/highway.h hwy)

@@ -56,6 +56,8 @@ class PoolOfProcess {
   pid_t process_ = 0;
 };
 
+thread_local PoolOfProcess pool_of_this_thread;
+
 }  // namespace
 
 void Doorbell::ring() {
@@ -76,10 +78,7 @@ void Doorbell::wait(std::uint32_t seen) {
   is_anybody_asleep_.store(false);
 }
 
-ThreadPool& ThreadPool::of_this_thread(std::size_t threads) {
-  thread_local PoolOfProcess own;
-  return own.get(threads);
-}
+ThreadPool& ThreadPool::of_this_thread(std::size_t threads) { return pool_of_this_thread.get(threads); }
 
 bool ThreadPool::is_at_work() { return is_this_thread_at_work; }
 

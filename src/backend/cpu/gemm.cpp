@@ -15,8 +15,8 @@ std::mutex buffers;
 extern "C" {
 void* __real_blas_memory_alloc(int position);
 void __real_blas_memory_free(void* buffer);
-void* __wrap_blas_memory_alloc(int position);
-void __wrap_blas_memory_free(void* buffer);
+[[gnu::visibility("hidden")]] void* __wrap_blas_memory_alloc(int position);
+[[gnu::visibility("hidden")]] void __wrap_blas_memory_free(void* buffer);
 
 void* __wrap_blas_memory_alloc(int position) {
   const std::lock_guard lock(buffers);

@@ -71,14 +71,14 @@ asan: build-asan/build.ninja ## Build and test with AddressSanitizer and Undefin
 	cmake --build --preset asan
 	ctest --preset asan -j $(TEST_JOBS) -E '$(slow_under_sanitizers)'
 
-# Only what clients on threads do: the rest has no threads of its own, and MPI is not instrumented.
-tsan: tsan-comm ## Build and test clients on threads with ThreadSanitizer
-	cmake --build --preset tsan --target test-topology
-	ctest --preset tsan -j $(TEST_JOBS) -R '^topology\.'
+# Only what has threads: clients on threads and inner loops. MPI is not instrumented.
+tsan: tsan-comm ## Build and test clients on threads and inner loops with ThreadSanitizer
+	cmake --build --preset tsan --target test-topology test-kernel
+	ctest --preset tsan -j $(TEST_JOBS) -R '^(topology|kernel)\.'
 
-tsan-comm: build-tsan/build.ninja ## Of that, the transport alone, which takes a minute
-	cmake --build --preset tsan --target test-comm
-	ctest --preset tsan -j $(TEST_JOBS) -R '^comm\.' -E '$(slow_under_sanitizers)'
+tsan-comm: build-tsan/build.ninja ## Of that, the transport and the thread pool alone, which takes a minute
+	cmake --build --preset tsan --target test-comm test-core
+	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|core)\.' -E '$(slow_under_sanitizers)'
 
 clang: build-clang/build.ninja ## Compile everything with clang, and run the tests of the kernels
 	cmake --build --preset clang
@@ -144,11 +144,11 @@ build-clang/build.ninja: CMakePresets.json | packages-build packages-clang
 	cmake --preset clang
 	@touch $@
 
-# Without OpenMP, CUDA and MPI: clang would want its own, and nothing under test is large enough to be shared out.
+# Without CUDA and MPI: nothing under test uses them.
 build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-fuzz
 	cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" \
-	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF -DFEDSINKHORN_OPENMP=OFF \
+	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF \
 	  -DFEDSINKHORN_CUDA=OFF -DFEDSINKHORN_MPI=OFF -DFEDSINKHORN_SANITIZE=fuzzer-no-link,address,undefined
 	@touch $@
 

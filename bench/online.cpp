@@ -62,7 +62,6 @@ void multiply_adds(std::size_t count, int threads) {
 void product_tiles(std::size_t n, std::size_t dimension, int threads) {
   constexpr std::size_t rows = 128;
   constexpr std::size_t columns = 512;
-  openblas_set_num_threads(1);
   const std::size_t tiles = (n + rows - 1) / rows * ((n + columns - 1) / columns);
   parallel_chunks(threads, kPieces, [&](std::size_t piece, std::size_t) {
     const std::vector<double> x(rows * dimension, 0.5);

@@ -29,8 +29,8 @@ struct Timing {
 struct RoundRobin {
   int rounds = 15;
   int warmups = 1;
-  /// Waited before each contender. Thread pools (OpenMP's, OpenBLAS's) keep spinning for up to 30 ms after their work:
-  /// where contenders bring pools of their own, the next one would have to share the cores with them.
+  /// Waited before each contender. Thread pools of other libraries (OpenMP's, OpenBLAS's) keep spinning for up to 30 ms
+  /// after their work: where contenders bring pools of their own, the next one would have to share the cores with them.
   double pause_seconds = 0;
 };
 

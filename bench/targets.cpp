@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <fmt/format.h>
 
+#include "core/parallel.hpp"
 #include "dense_kernel.hpp"
 #include "instance.hpp"
 #include "sections.hpp"
@@ -13,7 +14,7 @@ namespace {
 constexpr double kEpsilon = 0.05;
 constexpr double kGoal = 1.3;
 
-/// Q = V K' and R = U K, each a single call, the library using as many threads as we do.
+/// Q = V K' and R = U K, each divided into one call per thread.
 class Products {
  public:
   Products(const Instance& instance, const DenseKernel& kernel, int threads)
@@ -27,22 +28,31 @@ class Products {
         r_(instance.targets() * instance.m()) {}
 
   const std::vector<double>& rows(const std::vector<double>& v) {
-    openblas_set_num_threads(threads_);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, targets_, n_, m_, 1, v.data(), m_, kernel_, stride_, 0,
-                q_.data(), n_);
-    openblas_set_num_threads(1);  // as the kernel expects it
+    divide(n_, [&](blasint first, blasint count) {
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, targets_, count, m_, 1, v.data(), m_,
+                  kernel_ + first * stride_, stride_, 0, q_.data() + first, n_);
+    });
     return q_;
   }
 
   const std::vector<double>& columns(const std::vector<double>& u) {
-    openblas_set_num_threads(threads_);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, targets_, m_, n_, 1, u.data(), n_, kernel_, stride_, 0,
-                r_.data(), m_);
-    openblas_set_num_threads(1);
+    divide(m_, [&](blasint first, blasint count) {
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, targets_, count, n_, 1, u.data(), n_, kernel_ + first,
+                  stride_, 0, r_.data() + first, m_);
+    });
     return r_;
   }
 
  private:
+  template <class Product>
+  void divide(blasint size, const Product& product) const {
+    const auto parts = static_cast<std::size_t>(threads_);
+    parallel_chunks(threads_, parts, [&](std::size_t part, std::size_t) {
+      const Range range = chunk_range(static_cast<std::size_t>(size), parts, part, 64);
+      product(static_cast<blasint>(range.first), static_cast<blasint>(range.size()));
+    });
+  }
+
   blasint targets_, n_, m_, stride_;
   const double* kernel_;
   int threads_;

@@ -41,7 +41,6 @@ SETTINGS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMP_WAIT_POLICY": "passive",
 }
 
 # n, m, epsilon; the smallest epsilon takes levels and rebuilds, the largest problem takes a while to write.

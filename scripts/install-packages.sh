@@ -6,12 +6,11 @@
 set -euo pipefail
 
 # package, or package=command when a command of that name from anywhere else will do.
-build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-pthread-dev libcli11-dev nlohmann-json3-dev
+build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-serial-dev libcli11-dev nlohmann-json3-dev
        libfmt-dev libboost-dev libmpfr-dev libgmp-dev libgtest-dev libvalijson-dev libopenmpi-dev openmpi-bin
        pkg-config=pkg-config python3=python3)
-# libomp-dev: omp.h as clang sees it.
-lint=(clang-format=clang-format clang-tidy=clang-tidy libomp-dev)
-clang=(clang=clang++ libomp-dev)
+lint=(clang-format=clang-format clang-tidy=clang-tidy)
+clang=(clang=clang++)
 fuzz=(clang=clang++ libclang-rt-14-dev)
 # Only to time other solvers beside ours: nothing else needs these, and no other target asks for them.
 bench_peers=(python3-numpy python3-pot python3-torch python3-mpi4py libopenblas0-pthread)

@@ -15,7 +15,7 @@ namespace fedsinkhorn {
 /// Solves the problem, on Options::clients clients in this process. Throws InputError for data that cannot be solved as
 /// given (naming the culprit) and for a problem that does not fit into memory; anything else, non-convergence included,
 /// is in Result::status. Throws ClientLost if a client did not answer in time. Safe to call from several threads at
-/// once. With more than three targets OpenBLAS is set to one thread, for the whole process: the work is divided here.
+/// once. Changes nothing for the rest of the process: the OpenBLAS inside is a copy of this library's own.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options = {});
 
 /// The same with every client's part given by itself (see Parts): one problem a client, all in this process.

@@ -32,11 +32,7 @@ void print_info() {
   line("simd", fmt::format("{} (best first){}", fmt::join(variants, ", "),
                            used == variants.front() ? "" : fmt::format("; {}={}", cpu::kForcedSimd, used)));
   line("caches", describe(caches()));
-#ifdef _OPENMP
-  line("threads", fmt::format("{} of {} cores, OpenMP", processors_allowed(), processors_online()));
-#else
-  line("threads", fmt::format("{} of {} cores, built without OpenMP", processors_allowed(), processors_online()));
-#endif
+  line("threads", fmt::format("{} of {} cores", processors_allowed(), processors_online()));
   line("memory", fmt::format("{}, {} available", human_bytes(total_memory()), human_bytes(available_memory())));
   line("topologies", names(topologies()));
   line("methods", names(methods()));

@@ -19,7 +19,7 @@
 #include "comm/lost_lines.hpp"
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
-#include "core/spare_threads.hpp"
+#include "core/thread_pool.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -312,7 +312,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
   require(MPI_Initialized(&is_initialized), "MPI_Initialized");
   if (is_initialized != 0) throw std::logic_error("MPI can be started once in a process");
   auto communicator = [timeout] {
-    (void)SpareThreads(1);  // for the watchdog
+    (void)ThreadPool(2);  // throws where the watchdog would be refused its thread
     const Watchdog watchdog(within_clock(timeout) + kStarting, kTurnAtStart,
                             fmt::format("the clients did not all start within {:.3g} s", Seconds(timeout).count()));
     return join_world(timeout);

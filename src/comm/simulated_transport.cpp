@@ -18,7 +18,7 @@
 #include "comm/transports.hpp"
 #include "comm/virtual_time.hpp"
 #include "comm/watch.hpp"
-#include "core/spare_threads.hpp"
+#include "core/refused_threads.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {

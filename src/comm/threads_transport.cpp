@@ -17,7 +17,7 @@
 #include "comm/lost_lines.hpp"
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
-#include "core/spare_threads.hpp"
+#include "core/refused_threads.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -1,39 +1,39 @@
-// The one place that starts threads for inner loops.
+// Inner loops on several threads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <exception>
+#include <cstdint>
+#include <limits>
 
-#include "core/range.hpp"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "core/thread_pool.hpp"
 
 namespace fedsinkhorn {
 
-/// Calls body(chunk, thread) for every chunk in [0, chunks) on up to `threads` threads. Chunks are handed out as
-/// threads become free, so a core that is busy elsewhere does not hold up the rest; results must therefore not depend
-/// on which thread ran a chunk. If bodies throw, one of the exceptions is thrown again when all have ended.
+/// Has the threads ready that loops of the calling thread will use. Throws InputError where the system refuses them.
+inline void reserve_threads(int threads) {
+  if (threads > 1) (void)ThreadPool::of_this_thread(static_cast<std::size_t>(threads));
+}
+
+/// Calls body(chunk, thread) for every chunk in [0, chunks) on up to `threads` threads, the calling one among them.
+/// thread < threads, and no two chunks have the same number at the same time. A thread begins with its own share of
+/// consecutive chunks, the same in every loop of this shape, and then takes what is left of others' shares: a core that
+/// is busy elsewhere does not hold up the rest. Results must therefore not depend on which thread ran a chunk. If
+/// bodies throw, one of the exceptions is thrown again when all have ended. A loop inside a body runs on its thread
+/// alone.
 template <class Body>
-void parallel_chunks([[maybe_unused]] int threads, std::size_t chunks, const Body& body) {
-#ifdef _OPENMP
-  if (threads > 1 && chunks > 1) {
-    std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) default(none) shared(chunks, body, failure)
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-      try {
-        body(chunk, static_cast<std::size_t>(omp_get_thread_num()));
-      } catch (...) {
-#pragma omp critical(fedsinkhorn_parallel_failure)
-        failure = std::current_exception();
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
+void parallel_chunks(int threads, std::size_t chunks, const Body& body) {
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();  // the pool counts them in 32 bits
+  if (threads <= 1 || chunks <= 1 || chunks > most || ThreadPool::is_at_work()) {
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk, std::size_t{0});
     return;
   }
-#endif
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk, std::size_t{0});
+  const std::size_t team = std::min(static_cast<std::size_t>(threads), chunks);
+  const auto call = [](const void* closure, std::size_t chunk, std::size_t thread) {
+    (*static_cast<const Body*>(closure))(chunk, thread);
+  };
+  ThreadPool::of_this_thread(static_cast<std::size_t>(threads))
+      .run(team, static_cast<std::uint32_t>(chunks), {call, &body});
 }
 
 }  // namespace fedsinkhorn

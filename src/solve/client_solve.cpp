@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "comm/counting.hpp"
 #include "comm/numbering.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "core/parallel.hpp"
 #include "core/processors.hpp"
-#include "core/spare_threads.hpp"
 #include "core/stop_request.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/solve.hpp"
@@ -200,10 +199,9 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
     communicator.keep_to_root(true);
     const Collectives everyone(traffic, Route::through_root);
-    std::optional<SpareThreads> of_this_client;  // there until all clients have theirs
     agree(everyone, [&] {
       check_options(options, communicator.size());
-      if (!one_thread) of_this_client.emplace(static_cast<std::size_t>(threads_to_use(options, place) - 1));
+      if (!one_thread) reserve_threads(threads_to_use(options, place));
     });
     require_common_options(everyone, problem, options);
   }

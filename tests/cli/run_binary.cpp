@@ -129,10 +129,6 @@ int milliseconds_until(Clock::time_point deadline) {
   return static_cast<int>(std::max<std::chrono::milliseconds::rep>(0, left));
 }
 
-// Tests share their cores, with each other if nothing else. OpenMP threads that spin while they wait for one that has
-// lost its core make such runs twenty times slower.
-const std::string kPatience = "OMP_WAIT_POLICY=passive";
-
 /// The children of a process; empty if they cannot be told.
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
@@ -240,7 +236,7 @@ std::ostream& operator<<(std::ostream& stream, const RunResult& result) {
 RunResult run_binary(const Arguments& arguments, const RunOptions& options) {
   Arguments program = {FEDSINKHORN_BINARY};
   program.insert(program.end(), arguments.begin(), arguments.end());
-  return run_program(program, {kPatience}, options);
+  return run_program(program, {}, options);
 }
 
 #ifdef FEDSINKHORN_MPIRUN
@@ -250,8 +246,7 @@ RunResult run_ranks(const std::vector<Ranks>& parts, const RunOptions& options) 
   // The variables are for Open MPI and do not disturb others: it does not start more processes than there are cores,
   // nor anything as root, unless told to; pins processes to cores, on which other tests run too; and tries to read
   // other processes' memory, which containers forbid. MPI keeps memory to its end.
-  const std::vector<std::string> settings = {kPatience,
-                                             "OMPI_ALLOW_RUN_AS_ROOT=1",
+  const std::vector<std::string> settings = {"OMPI_ALLOW_RUN_AS_ROOT=1",
                                              "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                                              "OMPI_MCA_rmaps_base_oversubscribe=1",
                                              "OMPI_MCA_hwloc_base_binding_policy=none",

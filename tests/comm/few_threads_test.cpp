@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "comm/transports.hpp"
-#include "core/spare_threads.hpp"
+#include "core/thread_pool.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn::test {
@@ -41,7 +41,7 @@ TEST(FewThreads, SimulatedClientsAreRefused) {
 }
 
 TEST(FewThreads, ThreadsOfAClientAreRefused) {
-  EXPECT_EXIT(run_without_threads([] { const SpareThreads threads(3); }), ::testing::ExitedWithCode(0), kLine);
+  EXPECT_EXIT(run_without_threads([] { const ThreadPool pool(4); }), ::testing::ExitedWithCode(0), kLine);
 }
 
 }  // namespace

@@ -47,6 +47,12 @@ expect("^<P, C> = 0\\.000[0-9]*, by 3 clients\n$")
 run(${prefix}/bin/fedsinkhorn --version)
 expect("${VERSION}")
 
+# The OpenBLAS inside is nobody else's: neither is that of the host called, nor does the host get ours.
+run(${NM} -D ${prefix}/${LIBDIR}/libfedsinkhorn.so)
+if(output MATCHES "[^\n]*(openblas_|blas_memory|cblas_|dgemm)[^\n]*")
+  message(FATAL_ERROR "the library shares OpenBLAS with its host: ${CMAKE_MATCH_0}")
+endif()
+
 foreach(file ${DOCDIR}/LICENSE ${DATADIR}/fedsinkhorn/summary.schema.json ${DATADIR}/fedsinkhorn/scenario.json)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "${file} was not installed")

@@ -2,18 +2,36 @@
 
 #include <cblas.h>
 
+#include <mutex>
+
+// The OpenBLAS that is linked has no threads of its own: we divide the work among ours, so that a block of K is used by
+// all of them while it is in cache. As Debian builds it, it also has no lock where products that are formed at the same
+// time take their buffers; the linker puts these two in between (--wrap in cmake/Dependencies.cmake).
+namespace {
+std::mutex buffers;
+}
+
+// NOLINTBEGIN(readability-identifier-naming): the linker's names
+extern "C" {
+void* __real_blas_memory_alloc(int position);
+void __real_blas_memory_free(void* buffer);
+[[gnu::visibility("hidden")]] void* __wrap_blas_memory_alloc(int position);
+[[gnu::visibility("hidden")]] void __wrap_blas_memory_free(void* buffer);
+
+void* __wrap_blas_memory_alloc(int position) {
+  const std::lock_guard lock(buffers);
+  return __real_blas_memory_alloc(position);
+}
+
+void __wrap_blas_memory_free(void* buffer) {
+  const std::lock_guard lock(buffers);
+  __real_blas_memory_free(buffer);
+}
+}
+// NOLINTEND(readability-identifier-naming)
+
 namespace fedsinkhorn::cpu {
 namespace {
-
-// We divide the work among threads ourselves, so that a block of K is used by all of them while it is in cache; the
-// library must not start threads of its own inside ours.
-void run_on_the_calling_thread() {
-  static const bool once = [] {
-    openblas_set_num_threads(1);
-    return true;
-  }();
-  (void)once;
-}
 
 blasint size(std::size_t value) { return static_cast<blasint>(value); }
 
@@ -21,28 +39,24 @@ blasint size(std::size_t value) { return static_cast<blasint>(value); }
 
 void multiply_transposed(std::size_t m, std::size_t n, std::size_t k, const double* a, std::size_t lda, const double* b,
                          std::size_t ldb, double* c, std::size_t ldc) {
-  run_on_the_calling_thread();
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 0, c,
               size(ldc));
 }
 
 void multiply_transposed(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
                          std::size_t ldb, float* c, std::size_t ldc) {
-  run_on_the_calling_thread();
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 0, c,
               size(ldc));
 }
 
 void multiply_add(std::size_t m, std::size_t n, std::size_t k, const double* a, std::size_t lda, const double* b,
                   std::size_t ldb, double* c, std::size_t ldc) {
-  run_on_the_calling_thread();
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 1, c,
               size(ldc));
 }
 
 void multiply(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
               std::size_t ldb, float* c, std::size_t ldc) {
-  run_on_the_calling_thread();
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 0, c,
               size(ldc));
 }

@@ -1,0 +1,17 @@
+// What users are told where the system grants too few threads.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+
+/// Refused threads are the user's business.
+[[noreturn]] inline void refuse_threads(const std::string& flag, std::size_t wanted) {
+  throw InputError(flag, "the system grants too few threads, " + std::to_string(wanted) + " are wanted",
+                   "use fewer --clients or --threads, or raise its limit (ulimit -u)");
+}
+
+}  // namespace fedsinkhorn

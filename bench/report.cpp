@@ -82,14 +82,14 @@ void Report::goal(const std::string& what, double measured, const char* relation
 }
 
 void Report::print_goals() const {
-  Table table({"section", "goal", "wanted", "measured", ""});
+  Table table({"goal", "wanted", "measured", ""});
   int all = 0;
   int met = 0;
   for (const auto& [name, section] : sections_.items()) {
     for (const auto& goal : section["goals"]) {
       ++all;
       met += goal["met"].get<bool>() ? 1 : 0;
-      table.add({name, goal["what"].get<std::string>(),
+      table.add({fmt::format("{}: {}", name, goal["what"].get<std::string>()),
                  fmt::format("{} {:g}", goal["relation"].get<std::string>(), goal["wanted"].get<double>()),
                  fmt::format("{:.3g}", goal["measured"].get<double>()), goal["met"].get<bool>() ? "PASS" : "MISSED"});
     }

@@ -15,7 +15,8 @@ namespace fedsinkhorn::bench {
 namespace {
 
 constexpr std::size_t kSizes[] = {100, 200, 500, 1000};
-/// Small enough that acceleration is busy in all the iterations, large enough that epsilon need not come down in levels.
+/// Small enough that acceleration is busy in all the iterations, large enough that epsilon need not come down in
+/// levels.
 constexpr double kEpsilon = 0.003;  // of the largest cost
 constexpr int kIterations = 40;
 constexpr double kAdded = 1;  // iterations

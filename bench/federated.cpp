@@ -103,7 +103,7 @@ void measure_federated(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
   const int clients = settings.clients;
   const int iterations = settings.quick ? kCheckedIterations + 3 : 40;
-  const RoundRobin rounds{settings.quick && settings.repetitions == 0 ? 1 : settings.rounds(4), 0, 0};
+  const RoundRobin rounds{settings.quick && settings.repetitions == 0 ? 1 : settings.rounds(3), 0, 0};
   // Python takes seconds to start: too long for a smoke test.
   const auto paper = settings.quick ? std::nullopt : PaperStack::find(report);
   if (!has_mpirun()) report.note("no mpirun: clients are threads of one process");

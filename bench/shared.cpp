@@ -43,7 +43,7 @@ double iteration_seconds(const Problem& problem, int iterations, int threads, st
 
 void measure_shared(const Settings& settings, Report& report) {
   Spinners spinners(settings.threads);
-  const int rounds = settings.rounds(5);
+  const int rounds = settings.rounds(4);
   report.note(fmt::format("{} threads, {} other processes spinning, {} rounds; the mean iteration of a solve()",
                           settings.threads, settings.threads, rounds));
   Table table({"", "undisturbed", "disturbed", "x undisturbed (middle 80 %)"});

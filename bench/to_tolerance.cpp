@@ -37,7 +37,7 @@ struct Level {
   double pot_goal;
   const char* pot_of_goal;  ///< which of POT's solvers the goal is about
 };
-constexpr Level kLevels[] = {{0.05, 5, 5, 6, kPlainPot}, {0.01, 3, 10, 12, kPlainPot}, {0.001, 3, 25, 60, kStablePot}};
+constexpr Level kLevels[] = {{0.05, 4, 5, 6, kPlainPot}, {0.01, 2, 10, 12, kPlainPot}, {0.001, 3, 25, 60, kStablePot}};
 
 Options options_for(const char* method, int threads) {
   Options options;

@@ -213,7 +213,7 @@ void measure_shape(const Instance& instance, Precision precision, const Shape& s
 }
 
 void measure_shapes(const cpu::Simd& simd, const Settings& settings, Report& report) {
-  const std::size_t part = settings.quick ? 10 : 1;
+  const std::size_t part = settings.quick ? 20 : 1;
   Table table = new_table();
   for (const Shape& shape : kShapes) {
     const Instance instance(rectangle_of_points(shape.rows / part, shape.columns / part), kEpsilon, settings.threads,

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Packs the program with its libraries and Open MPI into a .tar.gz, to be measured on a machine that has neither.
-#   bench/bundle.sh build/fedsinkhorn bundle/fedsinkhorn.tar.gz
-# Unpacked on any Linux with a C library as new as this machine's, it has fedsinkhorn and mpirun, which find everything
-# else beside them. One machine only: what Open MPI needs to start processes on others is left out.
+#   bench/bundle.sh build/fedsinkhorn bundle/fedsinkhorn.tar.gz [build/fedsinkhorn-bench]
+# Unpacked on any Linux with a C library as new as this machine's, it has fedsinkhorn, mpirun and, if given,
+# fedsinkhorn-bench, which find everything else beside them. One machine only: what Open MPI needs to start processes on
+# others is left out. There, with scaling.py and peers/:
+#   b=fedsinkhorn-bundle; bench/scaling.py --binary $b/fedsinkhorn --mpirun $b/mpirun --bench $b/fedsinkhorn-bench \
+#     --python python3 --bind core
 set -euo pipefail
 binary=${1:?the program to pack}
 archive=${2:?the .tar.gz to write}
+bench=${3:-}
 plugins=$(ompi_info --parsable --path pkglibdir | cut -d: -f3)
 pmix_plugins=$(dirname "$(readlink -f "$(ldd "$plugins/mca_pmix_ext3x.so" | awk '/libpmix/ {print $3}')")")/pmix
 
@@ -14,6 +18,11 @@ trap 'rm -rf "$work"' EXIT
 root=$work/fedsinkhorn-bundle
 mkdir -p "$root"/{bin,lib,openmpi,pmix,prefix/share} "$(dirname "$archive")"
 cp "$binary" "$root/bin/fedsinkhorn"
+programs=(fedsinkhorn mpirun)
+if [[ $bench ]]; then
+  cp "$bench" "$root/bin/fedsinkhorn-bench"
+  programs+=(fedsinkhorn-bench)
+fi
 cp -L "$(command -v orterun)" "$root/bin/mpirun"
 # Networks of clusters, their batch systems and OpenSHMEM.
 unwanted='ucx|ofi|openib|psm|slurm|flux|jsm|gridengine|romio|scoll|sshmem|spml|memheap|atomic|monitoring|dbg_msgq|_rsh'
@@ -34,7 +43,7 @@ done < <(ldd "$root"/bin/* "$root"/openmpi/*.so "$root"/pmix/*.so 2>/dev/null | 
   grep -v "^$root" | grep -Ev "$of_the_system" | sort -u)
 strip --strip-unneeded "$root"/bin/* "$root"/openmpi/*.so "$root"/pmix/*.so "$root"/lib/*.so* 2>/dev/null || true
 
-for program in fedsinkhorn mpirun; do
+for program in "${programs[@]}"; do
   cat >"$root/$program" <<'WRAPPER'
 #!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)

@@ -82,6 +82,9 @@ struct Ours {
   bool paper_grid = false;
 };
 
+constexpr const char* kRowReduce = "row-reduce";
+constexpr double kProcessesAgainstThreads = 1.1;  // times as long as the other, whichever is slower
+
 // A float32 kernel is off by 6e-8, and so are the logarithms of its sums; times epsilon.
 constexpr Ours kOurs[] = {
     {"all-to-all", "all-to-all", "float64", 1e-9, "all-to-all", 1.0},
@@ -89,7 +92,7 @@ constexpr Ours kOurs[] = {
     // Two clients of ours have one column of blocks, which one pass does; the paper's have one row, which takes two.
     {"grid", "grid", "float64", 1e-9, "grid", 1.0},
     {"grid, the paper's shape", "grid", "float64", 1e-9, "grid", 1.0, true},
-    {"row-reduce", "row-reduce", "float64", 1e-9, "all-to-all", 1.6},
+    {kRowReduce, "row-reduce", "float64", 1e-9, "all-to-all", 1.7},
     {"row-reduce, mixed", "row-reduce", "mixed", 1e-7, "all-to-all", 0},
 };
 constexpr const char* kPaper[] = {"all-to-all", "star", "grid"};
@@ -99,8 +102,8 @@ constexpr const char* kPaper[] = {"all-to-all", "star", "grid"};
 void measure_federated(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
   const int clients = settings.clients;
-  const int iterations = settings.quick ? kCheckedIterations + 3 : 50;
-  const RoundRobin rounds{settings.quick && settings.repetitions == 0 ? 1 : settings.rounds(5), 0, 0};
+  const int iterations = settings.quick ? kCheckedIterations + 3 : 40;
+  const RoundRobin rounds{settings.quick && settings.repetitions == 0 ? 1 : settings.rounds(3), 0, 0};
   // Python takes seconds to start: too long for a smoke test.
   const auto paper = settings.quick ? std::nullopt : PaperStack::find(report);
   if (!has_mpirun()) report.note("no mpirun: clients are threads of one process");
@@ -113,7 +116,7 @@ void measure_federated(const Settings& settings, Report& report) {
     require_same(ours.name, {brief.back().f, brief.back().g}, {one.f, one.g}, ours.tolerance);
   }
   std::vector<Participant> participants;
-  participants.reserve(std::size(kOurs) + std::size(kPaper));  // the contenders below point to them
+  participants.reserve(std::size(kOurs) + std::size(kPaper) + 1);  // the contenders below point to them
   std::vector<Contender> contenders;
   for (const char* topology : kPaper) {
     if (!paper) break;
@@ -138,14 +141,24 @@ void measure_federated(const Settings& settings, Report& report) {
                             return timed.seconds;
                           }});
   }
+  // The same cores as threads of one process, who send nothing.
+  const FederatedRun one_threaded =
+      run_ours(problem, {"centralized", "float64", 1, kCheckedIterations, false, clients});
+  require_same("one process of several threads", {one_threaded.f, one_threaded.g}, {one.f, one.g}, 0);
+  Participant& threads = participants.emplace_back();
+  threads.name = fmt::format("one process of {} threads", clients);
+  contenders.push_back(
+      {threads.name, [&] {
+         const FederatedRun timed = run_ours(problem, {"centralized", "float64", 1, iterations, false, clients});
+         threads.add(timed.seconds, {timed.seconds, 0});
+         return timed.seconds;
+       }});
   report.timings(round_robin(rounds, contenders));
 
   report.note(fmt::format("n = {}, {} clients of 1 thread, {} rounds of {} iterations; shares: of the busiest client",
                           n, clients, rounds.rounds, iterations));
-  const auto paper_seconds = [&](const std::string& topology) -> const std::vector<double>& {
-    const auto found = std::find_if(participants.begin(), participants.end(),
-                                    [&](const Participant& p) { return p.name == "paper's " + topology; });
-    return found->seconds;
+  const auto seconds_of = [&](const std::string& name) -> const std::vector<double>& {
+    return std::ranges::find(participants, name, &Participant::name)->seconds;
   };
   Table table(
       {"", "an iteration", "least", "p90", "computing", "communicating", "faster than the paper's (middle 80 %)"});
@@ -154,7 +167,7 @@ void measure_federated(const Settings& settings, Report& report) {
         std::find_if(std::begin(kOurs), std::end(kOurs), [&](const Ours& o) { return participant.name == o.name; });
     std::string faster;
     if (paper && ours != std::end(kOurs)) {
-      const std::vector<double> ratio = ratios(paper_seconds(ours->paper), participant.seconds);
+      const std::vector<double> ratio = ratios(seconds_of(fmt::format("paper's {}", ours->paper)), participant.seconds);
       faster = fmt::format("{} {}", ours->paper, ratio_text(ratio));
       const std::string what = fmt::format("{}, times faster than the paper's {}", ours->name, ours->paper);
       if (ours->goal > 0) report.at_least(what, median(ratio), ours->goal);
@@ -170,6 +183,11 @@ void measure_federated(const Settings& settings, Report& report) {
     report.value(participant.name + ", communicating, share", share);
   }
   report.print(table);
+  const double against_threads = median(ratios(seconds_of(kRowReduce), threads.seconds));
+  report.note(fmt::format("row-reduce, {} processes of 1 thread: {:.3f} x one process of {} threads", clients,
+                          against_threads, clients));
+  report.at_most(fmt::format("row-reduce, {} x 1 thread / 1 x {} threads, or the reverse", clients, clients),
+                 std::max(against_threads, 1 / against_threads), kProcessesAgainstThreads);
 }
 
 }  // namespace fedsinkhorn::bench

@@ -45,12 +45,13 @@ struct OurRun {
   int clients = 2;
   int iterations = 2;
   bool paper_grid = false;  ///< the grid as the paper's stack lays it: the longer side across
+  int threads = 1;          ///< of each client
 };
 
 /// Whether clients can be processes here; if not, run_ours makes them threads of one.
 [[nodiscard]] bool has_mpirun();
 
-/// Runs the program, one thread a client, the error checked every iteration. Throws std::runtime_error when it fails.
+/// Runs the program, the error checked every iteration. Throws std::runtime_error when it fails.
 [[nodiscard]] FederatedRun run_ours(const ProblemOnDisk& problem, const OurRun& run);
 
 /// peers/paper_stack.py under mpirun.

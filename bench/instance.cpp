@@ -20,6 +20,13 @@ void scale_to_total_one(std::vector<double>& masses) {
   for (double& mass : masses) mass /= total;
 }
 
+Points drawn(SyntheticSpec spec) {
+  spec.seed = 1;
+  spec.random_marginals = true;
+  SyntheticProblem problem = generate(spec);
+  return {spec.dimension, std::move(problem.x), std::move(problem.y), std::move(problem.a), std::move(problem.b)};
+}
+
 }  // namespace
 
 Points random_points(CloudKind kind, std::size_t n, std::size_t dimension, std::size_t targets) {
@@ -28,10 +35,14 @@ Points random_points(CloudKind kind, std::size_t n, std::size_t dimension, std::
   spec.rows = n;
   spec.dimension = dimension;
   spec.targets = targets;
-  spec.seed = 1;
-  spec.random_marginals = true;
-  SyntheticProblem drawn = generate(spec);
-  return {dimension, std::move(drawn.x), std::move(drawn.y), std::move(drawn.a), std::move(drawn.b)};
+  return drawn(spec);
+}
+
+Points rectangle_of_points(std::size_t n, std::size_t m) {
+  SyntheticSpec spec;
+  spec.rows = n;
+  spec.columns = m;
+  return drawn(spec);
 }
 
 Points formula_points(std::size_t n) {
@@ -47,7 +58,7 @@ Points formula_points(std::size_t n) {
   return points;
 }
 
-Instance::Instance(Points points, double epsilon, int threads)
+Instance::Instance(Points points, double epsilon, int threads, const cpu::Simd& simd)
     : points_(std::move(points)),
       problem_{
           PointClouds{MatrixView<double>{points_.x.data(), points_.a.size(), points_.dimension},
@@ -56,7 +67,7 @@ Instance::Instance(Points points, double epsilon, int threads)
           MatrixView<double>{points_.b.data(), points_.y.size() / points_.dimension,
                              points_.b.size() * points_.dimension / points_.y.size()}},
       checked_(check_problem(problem_, Feasibility::skip, threads)),
-      simd_(cpu::simd("auto")),
+      simd_(simd),
       cost_(make_cost_source(checked_.block(), simd_)) {}
 
 Iteration::Iteration(const Instance& instance, Kernel& kernel)

@@ -24,6 +24,8 @@ struct Points {
 
 /// Random points and masses, the same for the same arguments, scaled so that the largest cost is 1.
 [[nodiscard]] Points random_points(CloudKind kind, std::size_t n, std::size_t dimension, std::size_t targets = 1);
+/// The same with m columns: uniform points in the plane, one target.
+[[nodiscard]] Points rectangle_of_points(std::size_t n, std::size_t m);
 
 /// Points in the unit square and masses by a formula that Python repeats bit by bit (see peers/problem.py).
 [[nodiscard]] Points formula_points(std::size_t n);
@@ -31,7 +33,7 @@ struct Points {
 /// A problem together with what the private interfaces want of it. The parts point to each other: not movable.
 class Instance {
  public:
-  Instance(Points points, double epsilon, int threads);
+  Instance(Points points, double epsilon, int threads, const cpu::Simd& simd = cpu::simd("auto"));
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
+#include "floors.hpp"
 #include "fma_peak.hpp"
 #include "instance.hpp"
 #include "online_memory.hpp"
@@ -42,14 +43,6 @@ void verify(std::size_t dimension, int threads) {
   }
   require_close("online, v", computed.v(), reference.v(), 1e-11);
   require_close("online, mixed v", computed_mixed.v(), reference.v(), 1e-5);
-}
-
-void exponentials(const cpu::Simd& simd, std::size_t count, int threads) {
-  std::vector<double> arguments(1024);  // in the first-level cache
-  for (std::size_t k = 0; k < arguments.size(); ++k) arguments[k] = -20.0 * static_cast<double>(k) / 1024;
-  parallel_chunks(threads, kPieces, [&](std::size_t, std::size_t) {
-    drain = simd.read.exp_sum(arguments.data(), arguments.size(), count / kPieces / arguments.size() + 1);
-  });
 }
 
 void multiply_adds(std::size_t count, int threads) {

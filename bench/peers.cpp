@@ -134,9 +134,9 @@ void measure_peers(const Settings& settings, Report& report) {
   };
   if (torch) {
     report.at_least("fused float64, times faster than PyTorch float64",
-                    times_faster("PyTorch, two products", "fused, float64"), 1.7);
+                    times_faster("PyTorch, two products", "fused, float64"), 1.75);
     report.at_least("fused mixed, times faster than PyTorch float64",
-                    times_faster("PyTorch, two products", "fused, mixed"), 2.8);
+                    times_faster("PyTorch, two products", "fused, mixed"), 3.3);
     report.value("fused mixed, times faster than PyTorch float32", times_faster("PyTorch, float32", "fused, mixed"));
   }
   if (pot) {

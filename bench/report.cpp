@@ -82,17 +82,19 @@ void Report::goal(const std::string& what, double measured, const char* relation
 }
 
 void Report::print_goals() const {
-  Table table({"section", "goal", "wanted", "measured", ""});
-  bool any = false;
+  Table table({"goal", "wanted", "measured", ""});
+  int all = 0;
+  int met = 0;
   for (const auto& [name, section] : sections_.items()) {
     for (const auto& goal : section["goals"]) {
-      any = true;
-      table.add({name, goal["what"].get<std::string>(),
+      ++all;
+      met += goal["met"].get<bool>() ? 1 : 0;
+      table.add({fmt::format("{}: {}", name, goal["what"].get<std::string>()),
                  fmt::format("{} {:g}", goal["relation"].get<std::string>(), goal["wanted"].get<double>()),
-                 fmt::format("{:.3g}", goal["measured"].get<double>()), goal["met"].get<bool>() ? "met" : "MISSED"});
+                 fmt::format("{:.3g}", goal["measured"].get<double>()), goal["met"].get<bool>() ? "PASS" : "MISSED"});
     }
   }
-  if (any) fmt::print("\n{}", table.text());
+  if (all > 0) fmt::print("\n{}{} of {} goals PASS\n", table.text(), met, all);
 }
 
 void Report::write_json(const std::filesystem::path& path, const nlohmann::ordered_json& machine) const {

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """How an iteration speeds up from 1 client to 16, one thread each, ours beside the paper's stack.
 
-  bench/scaling.py --binary build/fedsinkhorn --mpirun mpirun [--python python3] [--clients 2,4,8,16] [--n 10000]
+  bench/scaling.py --binary build/fedsinkhorn --mpirun mpirun [--bench build/fedsinkhorn-bench] [--python python3]
+                   [--clients 2,4,8,16] [--n 10000]
 
 Contenders take turns, round after round, until --rounds or --seconds are over. The paper's stack (see
 peers/paper_stack.py) runs under mpirun where --python has mpi4py, and by gloo where it has PyTorch alone. Without
---mpirun our clients are threads. For a machine without Open MPI see bundle.sh. Needs nothing but Python itself."""
+--mpirun our clients are threads. With --bench, every round also measures what as many processes can read of memory at
+the same time, each its share of the kernel, and an iteration's memory traffic is given as a part of that. Last come
+the goals, PASS or MISSED. For a machine without Open MPI see bundle.sh. Needs nothing but Python itself."""
 import argparse
 import array
 import csv
@@ -49,6 +52,39 @@ def difference(x, y):
     return worst if len(x) == len(y) and not math.isnan(offset) else math.inf
 
 
+class Reading:
+    """What so many processes, one thread each, read of memory at the same time."""
+    SECONDS = 1.0
+    READY = 3.0  # seconds to start and to fill the memory; doubled when one of them was not ready in time
+
+    def __init__(self, clients):
+        self.clients, self.ready = clients, Reading.READY
+        self.name = "read of K"
+        self.bandwidth = []  # bytes a second, all of them together
+
+    def measure(self, machine):
+        options = machine.options
+        while self.ready < 60:
+            start = time.time() + self.ready
+            reader = [options.bench, "--reading", f"{8 * options.n ** 2 // self.clients},{start:.6f},{self.SECONDS}"]
+            if options.mpirun and self.clients > 1:
+                children = [[*machine.mpirun, self.clients, *reader]]  # bound to cores as clients are
+            else:
+                children = [reader] * self.clients
+            children = [subprocess.Popen([str(word) for word in child], env=ENVIRONMENT, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True) for child in children]
+            answers = [child.communicate() for child in children]
+            rates = [float(word) for out, _ in answers for word in out.split()]
+            if len(rates) == self.clients:
+                self.bandwidth.append(sum(rates))
+                return
+            self.ready *= 2
+        raise SystemExit(f"scaling: {options.bench} --reading failed\n{''.join(err for _, err in answers)}")
+
+    def verify(self, machine, reference):
+        pass
+
+
 class Machine:
     """Where everything runs, and the problem on its disk."""
 
@@ -88,6 +124,10 @@ class Ours:
         self.grid = paper_grid(clients) if topology == "grid" else None
         detail = detail or self.grid
         self.name = f"{topology}, {detail}" if detail else topology
+        # Bytes of the kernel read in an iteration. Row-reduce does both products in one read, as one client does
+        # unless told otherwise; a grid as the paper lays it has several columns, which takes two.
+        reads = 1 if topology == "row-reduce" or (topology == "centralized" and passes == "fused") else 2
+        self.bytes_per_entry = reads * (8 if precision == "float64" else 4)
         # A star's server does all the work however many clients there are. The others get faster.
         self.iterations = 30 if topology == "star" else 20 * clients
         self.seconds, self.compute, self.communication = [], [], []
@@ -143,6 +183,7 @@ class Ours:
 class Paper:
     def __init__(self, ours):
         self.topology, self.clients, self.iterations = ours.topology, ours.clients, ours.iterations
+        self.bytes_per_entry = 2 * 8
         self.name = f"paper's {self.topology}"
         self.seconds, self.compute, self.communication = [], [], []
         self.talk = None
@@ -172,7 +213,11 @@ class Paper:
 
 def contenders(options, with_paper):
     everyone = [Ours("centralized", 1, "two"), Ours("centralized", 1, "fused")]
+    if options.bench:
+        everyone.append(Reading(1))
     for clients in options.clients:
+        if options.bench:
+            everyone.append(Reading(clients))
         for topology in ("all-to-all", "star", "grid", "row-reduce"):
             ours = Ours(topology, clients)
             everyone.append(ours)
@@ -182,28 +227,62 @@ def contenders(options, with_paper):
     return everyone
 
 
-def ratio(those, these):
-    """How many times faster these are: the median over the rounds both took part in."""
-    values = [a / b for a, b in zip(those.seconds, these.seconds)]
+def times_faster(those, these):
+    """These than those, in each round both took part in."""
+    return [a / b for a, b in zip(those.seconds, these.seconds)] if those else []
+
+
+def text(values):
     return f"{statistics.median(values):.2f} ({min(values):.2f}-{max(values):.2f})" if values else ""
 
 
-def print_table(everyone):
-    rows = [["clients", "", "an iteration", "least", "most", "x one, two passes", "x one, fused", "x paper's",
-             "computing", "communicating"]]
-    papers = {(one.clients, one.topology): one for one in everyone if isinstance(one, Paper)}
+def counterpart(one, everyone):
+    """Whom of the paper's it is held against. Row-reduce is what we offer instead of all-to-all."""
+    topology = "all-to-all" if one.topology == "row-reduce" else one.topology
+    same = (other for other in everyone if isinstance(other, Paper) and isinstance(one, Ours)
+            and (other.clients, other.topology) == (one.clients, topology))
+    return next(same, None)
+
+
+def shares_of_bandwidth(one, everyone, n):
+    """What an iteration moves in its time, over what as many processes can read. A star's server is one process."""
+    readers = 1 if one.topology == "star" else one.clients
+    reading = next((other for other in everyone if isinstance(other, Reading) and other.clients == readers), None)
+    pairs = zip(one.seconds, reading.bandwidth) if reading else []
+    return [one.bytes_per_entry * n ** 2 / seconds / bandwidth for seconds, bandwidth in pairs]
+
+
+def print_goals(everyone):
+    """A goal that could not be measured is not listed."""
+    wanted = {"all-to-all": 1.0, "star": 1.0, "grid": 1.0, "row-reduce": 1.7}
+    print()
     for one in everyone:
-        if not one.seconds:
+        values = times_faster(counterpart(one, everyone), one) if isinstance(one, Ours) else []
+        if values and one.precision == "float64":
+            measured = statistics.median(values)
+            verdict = "PASS" if measured >= wanted[one.topology] else "MISSED"
+            print(f"{one.clients:>2} clients: {one.name}, times faster than the "
+                  f"{counterpart(one, everyone).name}: {measured:.2f} >= {wanted[one.topology]}  {verdict}")
+
+
+def print_table(everyone, n):
+    rows = [["clients", "", "an iteration", "least", "most", "x one, two passes", "x one, fused", "x paper's",
+             "of read bandwidth", "computing", "communicating"]]
+    for one in everyone:
+        if isinstance(one, Reading) and one.bandwidth:
+            rates = [rate / 1e9 for rate in one.bandwidth]
+            rows.append([str(one.clients), one.name, *(f"{1e-6 * 8 * n ** 2 / f(rates):.2f} ms" for f in
+                                                       (statistics.median, max, min)),
+                         "", "", "", f"{statistics.median(rates):.1f} GB/s", "", ""])
+        if isinstance(one, Reading) or not one.seconds:
             continue
-        # Row-reduce is what we offer instead of the paper's all-to-all.
-        same = {"row-reduce": "all-to-all"}.get(one.topology, one.topology)
-        paper = papers.get((one.clients, same)) if isinstance(one, Ours) else None
         compute, communication = statistics.median(one.compute), statistics.median(one.communication)
         share = communication / max(compute + communication, 1e-12)
         rows.append([str(one.clients), one.name,
                      *(f"{1e3 * f(one.seconds):.2f} ms" for f in (statistics.median, min, max)),
-                     ratio(everyone[0], one), ratio(everyone[1], one), ratio(paper, one) if paper else "",
-                     f"{1e3 * compute:.2f} ms", f"{1e3 * communication:.2f} ms ({100 * share:.0f} %)"])
+                     text(times_faster(everyone[0], one)), text(times_faster(everyone[1], one)),
+                     text(times_faster(counterpart(one, everyone), one)),
+                     text(shares_of_bandwidth(one, everyone, n)), f"{1e3 * compute:.2f} ms", f"{1e3 * communication:.2f} ms ({100 * share:.0f} %)"])
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) if k == 1 else cell.rjust(width)
@@ -226,6 +305,7 @@ def describe_machine():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True, help="fedsinkhorn")
+    parser.add_argument("--bench", help="fedsinkhorn-bench, to measure what memory gives; without it that is left out")
     parser.add_argument("--mpirun", help="without it clients are threads")
     parser.add_argument("--python", help="for the paper's stack; without it, ours alone")
     parser.add_argument("--clients", type=lambda text: [int(word) for word in text.split(",")], default=[2, 4, 8, 16])
@@ -238,6 +318,7 @@ def main():
     options = parser.parse_args()
     start = time.monotonic()
     describe_machine()
+    print(launch([options.binary, "info"]).strip())
     with tempfile.TemporaryDirectory(prefix="fedsinkhorn-scaling-") as folder:
         machine = Machine(options, Path(folder))
         everyone = contenders(options, machine.paper is not None)
@@ -251,16 +332,19 @@ def main():
             # Whoever watches, or ends this early, has the last complete table.
             print(f"\nn = {options.n}, 1 thread a client, round {turn + 1} of {options.rounds}, "
                   f"{time.monotonic() - start:.0f} s")
-            print_table(everyone)
+            print_table(everyone, options.n)
             sys.stdout.flush()
     talks = {one.talk for one in everyone if isinstance(one, Paper) and one.talk}
     print(f"\nours: {'MPI, bound to ' + options.bind if options.mpirun else 'threads'}; the paper's: "
           f"{', '.join(sorted(talks)) or 'not run'}")
     print("x: times faster, median over the rounds (least-most); computing and communicating: of the busiest client")
+    print("of read bandwidth: kernel bytes an iteration reads (row-reduce and one fused client once, others twice) in its "
+          "time, over what as many processes can read")
+    print_goals(everyone)
     if options.json:
-        options.json.write_text(json.dumps([{"name": one.name, "clients": one.clients, "iterations": one.iterations,
-                                             "seconds": one.seconds, "compute": one.compute,
-                                             "communication": one.communication} for one in everyone], indent=1))
+        kept = ("name", "clients", "iterations", "seconds", "compute", "communication", "bandwidth")
+        options.json.write_text(json.dumps([{name: value for name, value in vars(one).items() if name in kept}
+                                            for one in everyone], indent=1))
 
 
 main()

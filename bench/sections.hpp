@@ -20,6 +20,12 @@ struct Settings {
 
 /// One pass over a stored kernel against one plain read of it.
 void measure_dense(const Settings& settings, Report& report);
+/// What a solve does before its second iteration, against the arithmetic and the memory traffic it cannot avoid.
+void measure_first_round(const Settings& settings, Report& report);
+/// What an iteration takes while other processes want the same cores.
+void measure_shared(const Settings& settings, Report& report);
+/// A few hundred points: what acceleration adds to an iteration, and a whole call beside POT's.
+void measure_small(const Settings& settings, Report& report);
 /// What a small epsilon costs an iteration.
 void measure_small_epsilon(const Settings& settings, Report& report);
 /// A kernel computed on the fly against the arithmetic it cannot avoid.
@@ -28,7 +34,7 @@ void measure_online(const Settings& settings, Report& report);
 void measure_targets(const Settings& settings, Report& report);
 /// The same iterations in PyTorch and POT.
 void measure_peers(const Settings& settings, Report& report);
-/// Seconds to a small error at a small epsilon, here and in PyTorch and POT.
+/// Seconds to a small error, from the cost matrix to the result, here and in PyTorch and POT.
 void measure_to_tolerance(const Settings& settings, Report& report);
 /// Topologies across processes against the paper's stack.
 void measure_federated(const Settings& settings, Report& report);

@@ -67,7 +67,7 @@ constexpr Case kCases[] = {
 
 void measure_small_epsilon(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
-  const int rounds = settings.rounds(5);
+  const int rounds = settings.rounds(3);
   Options options;
   options.backend = "cpu";
   options.method = "sinkhorn";

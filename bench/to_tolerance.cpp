@@ -1,69 +1,43 @@
-// How long it takes to get there: an L1 error of 1e-9 at a small epsilon, with our methods and with other solvers.
+// How long it takes to get there: from the cost matrix in memory to an L1 error of 1e-9, with our methods and with
+// other solvers.
 //
 // PyTorch and POT do plain Sinkhorn: they are told to make as many iterations as our plain one needs. They begin with v
 // where we begin with u, so they are given the problem with its two sides exchanged, and all make the same iterations.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 
-#include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/solve.hpp"
-#include "instance.hpp"
 #include "io/temporary_folder.hpp"
+#include "matrix_problem.hpp"
 #include "peer.hpp"
 #include "sections.hpp"
 
 namespace fedsinkhorn::bench {
 namespace {
 
-constexpr double kEpsilon = 1e-3;  // of the largest cost, which is 1
 constexpr double kTolerance = 1e-9;
 constexpr std::int64_t kMostIterations = 100'000;
 /// Who would need longer is not run to the end.
-constexpr double kLongestSeconds = 600;
-constexpr double kLongestSecondsQuick = 2;
+constexpr double kLongestSeconds = 20;
+constexpr double kLongestSecondsQuick = 0.5;
 constexpr int kCheckedIterations = 7;
+constexpr const char* kPlainPot = "sinkhorn";
+/// What POT offers for a small epsilon.
+constexpr const char* kStablePot = "sinkhorn_stabilized";
 
-/// Uniform points in a square and their costs as a matrix: what all solvers get. The parts point to each other.
-class MatrixProblem {
- public:
-  explicit MatrixProblem(std::size_t n) : points_(random_points(CloudKind::uniform, n, 2)), cost_(n * n) {
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        const double dx = points_.x[2 * i] - points_.y[2 * j];
-        const double dy = points_.x[2 * i + 1] - points_.y[2 * j + 1];
-        cost_[i * n + j] = dx * dx + dy * dy;
-      }
-    }
-    problem_.cost = CostMatrix{MatrixView<double>{cost_.data(), n, n}};
-    problem_.a = points_.a;
-    problem_.b = {points_.b.data(), n, 1};
-    problem_.epsilon = kEpsilon;
-  }
-  MatrixProblem(const MatrixProblem&) = delete;
-  MatrixProblem& operator=(const MatrixProblem&) = delete;
-
-  [[nodiscard]] const Problem& problem() const { return problem_; }
-
-  /// With its sides exchanged.
-  void write_exchanged(const std::filesystem::path& folder) const {
-    const std::array<std::size_t, 2> cloud = {points_.a.size(), 2};
-    const std::array<std::size_t, 1> masses = {points_.a.size()};
-    write_npy(folder / "X.npy", points_.y, cloud);
-    write_npy(folder / "Y.npy", points_.x, cloud);
-    write_npy(folder / "a.npy", points_.b, masses);
-    write_npy(folder / "b.npy", points_.a, masses);
-  }
-
- private:
-  Points points_;
-  std::vector<double> cost_;
-  Problem problem_;
+struct Level {
+  double epsilon;  ///< of the largest cost, which is 1
+  int rounds;
+  double torch_goal;  ///< times as long as ours, at least
+  double pot_goal;
+  const char* pot_of_goal;  ///< which of POT's solvers the goal is about
 };
+constexpr Level kLevels[] = {{0.05, 4, 5, 6, kPlainPot}, {0.01, 2, 10, 12, kPlainPot}, {0.001, 3, 25, 60, kStablePot}};
 
 Options options_for(const char* method, int threads) {
   Options options;
@@ -110,35 +84,26 @@ double require_solved(const std::string& who, const Problem& problem, const Resu
 
 // ---------------------------------------------------------------------------------------------------- others
 
+struct Answer {
+  double seconds = 0;  ///< kernel and iterations
+  Result result;       ///< sides changed back
+};
+
+/// Another solver at one epsilon.
 struct Rival {
   std::string name;
-  const Peer* peer;
-  std::string run;   ///< the question to which iterations are appended
-  std::string time;  ///< the question for the seconds of an iteration
+  double goal = 0;  ///< 0: none
+  /// So many iterations from the cost matrix on.
+  std::function<Answer(std::int64_t iterations)> run;
+  /// What that many would take, by a few of them.
+  std::function<double(std::int64_t iterations)> extrapolate;
 };
 
-std::vector<Rival> rivals_of(const std::optional<Peer>& torch, const std::optional<Peer>& pot) {
-  std::vector<Rival> rivals;
-  if (torch) rivals.push_back({"PyTorch, two products", &*torch, "run", "time float64 20"});
-  // One iteration more than from one check of the error to the next: see pot_peer.py.
-  if (pot) {
-    rivals.push_back({"POT sinkhorn_stabilized", &*pot, "run sinkhorn_stabilized", "time 21 sinkhorn_stabilized"});
-    rivals.push_back({"POT sinkhorn_log", &*pot, "run sinkhorn_log", "time 11 sinkhorn_log"});
-  }
-  return rivals;
-}
-
-struct RivalRun {
-  double seconds = 0;
-  Result result;  ///< sides changed back
-};
-
-RivalRun run(const Rival& rival, std::int64_t iterations, const Result& shape) {
-  const nlohmann::json answer = rival.peer->ask(fmt::format("{} {}", rival.run, iterations));
-  RivalRun done;
+Answer from_json(const nlohmann::json& answer, const Problem& problem) {
+  Answer done;
   done.seconds = answer.at("seconds");
-  done.result.rows = shape.rows;
-  done.result.columns = shape.columns;
+  done.result.rows = problem.a.size();
+  done.result.columns = problem.b.rows;
   done.result.f = answer.at("g").get<std::vector<double>>();
   done.result.g = answer.at("f").get<std::vector<double>>();
   done.result.f_rest.resize(done.result.f.size());
@@ -146,8 +111,48 @@ RivalRun run(const Rival& rival, std::int64_t iterations, const Result& shape) {
   return done;
 }
 
+Rival torch_rival(const Peer& torch, const Level& level, const Problem& problem) {
+  const double epsilon = level.epsilon;
+  const auto ask = [&torch, epsilon](std::int64_t iterations) {
+    return torch.ask(fmt::format("run {} {}", epsilon, iterations));
+  };
+  return {"PyTorch, two products", level.torch_goal,
+          [ask, &problem](std::int64_t iterations) { return from_json(ask(iterations), problem); },
+          [ask](std::int64_t iterations) {
+            constexpr int some = 20;
+            const nlohmann::json answer = ask(some);
+            const double kernel = answer.at("kernel");
+            return kernel + (answer.at("seconds").get<double>() - kernel) / some * static_cast<double>(iterations);
+          }};
+}
+
+Rival pot_rival(const Peer& pot, const std::string& method, const Level& level, const Problem& problem) {
+  const double epsilon = level.epsilon;
+  return {"POT " + method, method == level.pot_of_goal ? level.pot_goal : 0,
+          [&pot, &problem, method, epsilon](std::int64_t iterations) {
+            return from_json(pot.ask(fmt::format("run {} {} {}", method, epsilon, iterations)), problem);
+          },
+          [&pot, method, epsilon](std::int64_t iterations) {
+            constexpr int some = 21;  // one more than from one check of the error to the next: see pot_peer.py
+            const nlohmann::json answer = pot.ask(fmt::format("time {} {} {}", some, method, epsilon));
+            return answer.at("whole").get<double>() * some +
+                   answer.at("seconds").get<double>() * static_cast<double>(iterations - some);
+          }};
+}
+
+std::vector<Rival> rivals_of(const std::optional<Peer>& torch, const std::optional<Peer>& pot, const Level& level,
+                             const Problem& problem) {
+  std::vector<Rival> rivals;
+  if (torch) rivals.push_back(torch_rival(*torch, level, problem));
+  if (pot) {
+    rivals.push_back(pot_rival(*pot, kPlainPot, level, problem));
+    if (level.pot_of_goal != kPlainPot) rivals.push_back(pot_rival(*pot, level.pot_of_goal, level, problem));
+  }
+  return rivals;
+}
+
 /// Potentials are the same if they differ by a constant that f gains and g loses.
-void require_same_potentials(const std::string& who, const Result& x, const Result& y) {
+void require_same_potentials(const std::string& who, const Result& x, const Result& y, double epsilon) {
   const double shift = x.f.at(0) - y.f.at(0);
   double worst = 0;
   const auto see = [&](double difference) {
@@ -155,123 +160,99 @@ void require_same_potentials(const std::string& who, const Result& x, const Resu
   };
   for (std::size_t i = 0; i < x.f.size(); ++i) see(x.f[i] - y.f[i] - shift);
   for (std::size_t j = 0; j < x.g.size(); ++j) see(x.g[j] - y.g[j] + shift);
-  if (!(worst <= 1e-9 * kEpsilon)) {
+  if (!(worst <= 1e-9 * epsilon)) {
     throw std::runtime_error(fmt::format("to-tolerance: {}: potentials differ by {:.2g} epsilon after {} iterations",
-                                         who, worst / kEpsilon, kCheckedIterations));
+                                         who, worst / epsilon, kCheckedIterations));
   }
 }
 
-// ---------------------------------------------------------------------------------------------------- ours
+// ---------------------------------------------------------------------------------------------------- one epsilon
 
-Result first_iterations(const Problem& problem, int iterations, int threads) {
-  Options options = options_for("sinkhorn", threads);
-  options.tolerance = 0;
-  options.max_iterations = iterations;
-  return solve(problem, options);
-}
-
-/// Seconds an iteration; the first, done in logs, is not counted.
-Contender plain_iterations(const std::string& name, const Problem& problem, int threads) {
-  return {name, [&problem, threads] {
-            const std::vector<TraceRow> trace = first_iterations(problem, 21, threads).trace;
-            return (trace.back().seconds - trace.front().seconds) / static_cast<double>(trace.size() - 1);
+/// The first run is verified; later ones are only timed.
+Contender whole_run(const Rival& rival, std::int64_t iterations, const Problem& problem, int threads) {
+  return {rival.name, [&rival, &problem, iterations, threads, is_verified = false]() mutable {
+            const Answer answer = rival.run(iterations);
+            if (!is_verified) (void)require_solved(rival.name, problem, answer.result, threads);
+            is_verified = true;
+            return answer.seconds;
           }};
 }
 
-// ---------------------------------------------------------------------------------------------------- the table
+void measure_level(const MatrixProblem& matrix, const std::optional<Peer>& torch, const std::optional<Peer>& pot,
+                   const Level& level, const Settings& settings, Report& report) {
+  const int threads = settings.threads;
+  const Problem problem = matrix.problem(level.epsilon);
+  const Result plain = solve(problem, options_for("sinkhorn", threads));
+  (void)require_solved("sinkhorn", problem, plain, threads);
+  const Result accelerated = solve(problem, options_for("auto", threads));
+  (void)require_solved("auto", problem, accelerated, threads);
+  Options brief = options_for("sinkhorn", threads);
+  brief.tolerance = 0;
+  brief.max_iterations = kCheckedIterations;
+  const Result begun = solve(problem, brief);
+  const std::vector<Rival> rivals = rivals_of(torch, pot, level, problem);
 
-struct Row {
-  std::string name;
-  std::int64_t iterations = 0;
-  double iteration = 0;  ///< seconds
-  double whole = 0;
-  std::optional<double> error{};  ///< none: not run to the end
-};
-
-void print(const std::vector<Row>& rows, Report& report) {
-  Table table({"", "iterations", "an iteration", "whole", "x auto", "L1 error"});
-  for (const Row& row : rows) {
-    const double ratio = row.whole / rows[0].whole;
-    table.add({row.name, fmt::format("{}", row.iterations), duration_text(row.iteration),
-               duration_text(row.whole) + (row.error ? "" : ", extrapolated"), fmt::format("{:.3g}", ratio),
-               row.error ? fmt::format("{:.2g}", *row.error) : "not run"});
-    report.value(row.name + (row.error ? ", whole" : ", whole, extrapolated"), row.whole);
-    report.value(row.name + ", times as long as auto", ratio);
+  std::vector<Contender> contenders = {
+      {"fedsinkhorn, auto", [&] { return solve(problem, options_for("auto", threads)).wall_seconds; }}};
+  const double longest = settings.quick ? kLongestSecondsQuick : kLongestSeconds;
+  for (const Rival& rival : rivals) {
+    require_same_potentials(rival.name, rival.run(kCheckedIterations).result, begun, level.epsilon);
+    if (rival.extrapolate(plain.iterations) <= longest) {
+      contenders.push_back(whole_run(rival, plain.iterations, problem, threads));
+    } else {
+      contenders.push_back(
+          {rival.name + ", extrapolated", [&rival, &plain] { return rival.extrapolate(plain.iterations); }});
+    }
   }
+  const RoundRobin rounds{settings.rounds(level.rounds), 0, 0.05};
+  std::vector<Timing> timings = round_robin(rounds, contenders);
+
+  report.note(fmt::format("epsilon {}, {} rounds; auto: {} levels of epsilon before the last, {} rejected iterations",
+                          level.epsilon, rounds.rounds, accelerated.levels, accelerated.rejected));
+  Table table({"", "iterations", "whole", "least", "most", "x auto (middle 80 %)"});
+  for (std::size_t k = 0; k < timings.size(); ++k) {
+    const std::vector<double>& seconds = timings[k].seconds;
+    table.add({timings[k].name, fmt::format("{}", k == 0 ? accelerated.iterations : plain.iterations),
+               duration_text(median(seconds)), duration_text(quantile(seconds, 0)), duration_text(quantile(seconds, 1)),
+               ratio_text(ratios(seconds, timings[0].seconds))});
+  }
+  table.add({"fedsinkhorn, sinkhorn, once", fmt::format("{}", plain.iterations), duration_text(plain.wall_seconds), "",
+             "", fmt::format("{:.3f}", plain.wall_seconds / median(timings[0].seconds))});
   report.print(table);
+  const std::string label = fmt::format("epsilon {}: ", level.epsilon);
+  for (std::size_t k = 0; k < rivals.size(); ++k) {
+    const std::string what = fmt::format("{}whole solve(), times faster than {}", label, contenders[k + 1].name);
+    const double ratio = median(ratios(timings[k + 1].seconds, timings[0].seconds));
+    if (rivals[k].goal > 0) report.at_least(what, ratio, rivals[k].goal);
+    if (rivals[k].goal == 0) report.value(what, ratio);
+  }
+  for (Timing& timing : timings) timing.name = label + timing.name;
+  report.timings(timings);
 }
 
 }  // namespace
 
 void measure_to_tolerance(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
-  const int threads = settings.threads;
-  const double longest = settings.quick ? kLongestSecondsQuick : kLongestSeconds;
-  const MatrixProblem matrix(n);
-  const Problem& problem = matrix.problem();
+  const MatrixProblem matrix(n, n, settings.threads);
   const TemporaryFolder folder;
   matrix.write_exchanged(folder.path());
   const auto start = [&](const char* name, const char* packages) {
-    return Peer::start(name, packages, folder.path().string(), kEpsilon, threads, report);
+    return Peer::start(name, packages, folder.path().string(), kLevels[0].epsilon, settings.threads, report);
   };
   const auto torch = start("torch", "python3-torch libopenblas0-pthread");
   const auto pot = start("pot", "python3-pot libopenblas0-pthread");
-  const std::vector<Rival> rivals = rivals_of(torch, pot);
 
-  const Result plain = solve(problem, options_for("sinkhorn", threads));
-  Row our_plain{"fedsinkhorn, sinkhorn", plain.iterations, 0, plain.wall_seconds};
-  our_plain.error = require_solved(our_plain.name, problem, plain, threads);
-  const Result accelerated = solve(problem, options_for("auto", threads));
-  Row our_auto{"fedsinkhorn, auto", accelerated.iterations};
-  our_auto.error = require_solved(our_auto.name, problem, accelerated, threads);
-  const Result begun = first_iterations(problem, kCheckedIterations, threads);
-  for (const Rival& rival : rivals) {
-    require_same_potentials(rival.name, run(rival, kCheckedIterations, plain).result, begun);
-  }
-
-  Timing auto_whole{our_auto.name, {}};
-  const auto time_auto = [&] {
-    const Result result = solve(problem, options_for("auto", threads));
-    auto_whole.seconds.push_back(result.wall_seconds);
-    return result.solve_seconds / static_cast<double>(result.iterations);
-  };
-  std::vector<Contender> contenders = {{"auto, an iteration", time_auto},
-                                       plain_iterations("sinkhorn, an iteration", problem, threads)};
-  for (const Rival& rival : rivals) contenders.push_back(rival.peer->contender(rival.name, rival.time));
-  const RoundRobin rounds{settings.rounds(3), 0, 0.05};
-  std::vector<Timing> timings = round_robin(rounds, contenders);
-
-  our_auto.iteration = median(timings[0].seconds);
-  our_plain.iteration = median(timings[1].seconds);
-  std::vector<Row> rows = {our_auto, our_plain};
-  for (std::size_t k = 0; k < rivals.size(); ++k) {
-    Row row{rivals[k].name, plain.iterations, median(timings[k + 2].seconds)};
-    row.whole = row.iteration * static_cast<double>(row.iterations);
-    if (row.whole <= longest) {
-      const RivalRun done = run(rivals[k], row.iterations, plain);
-      row.whole = done.seconds;
-      row.error = require_solved(row.name, problem, done.result, threads);
-      (void)time_auto();
-    }
-    rows.push_back(row);
-  }
-  rows[0].whole = median(auto_whole.seconds);
-  timings.push_back(auto_whole);
-  report.timings(timings);
-
-  report.note(fmt::format("n = {}, {} threads, costs as a matrix, epsilon {} of the largest, to an L1 error of {}", n,
-                          threads, kEpsilon, kTolerance));
-  report.note(fmt::format("an iteration: median of {} rounds in turns, rebuilds of the kernel and checks included",
-                          rounds.rounds));
-  report.note("whole: ours from the matrix to the result, POT a call, PyTorch its loop alone, which checks nothing");
-  report.note(fmt::format(
-      "extrapolated, where that is over {:g} s: an iteration times the iterations of plain Sinkhorn", longest));
-  if (pot) report.note("POT sinkhorn_stabilized has tau = 1000 n: its own, 1000, fails from n = 1000 on (pot_peer.py)");
-  print(rows, report);
+  report.note(fmt::format("n = {}, {} threads, costs as a matrix, to an L1 error of {}; epsilon: of the largest cost",
+                          n, settings.threads, kTolerance));
   report.note(
-      fmt::format("auto: {} levels of epsilon before the last, {} rejected rounds; {} whole solves took {} to {}",
-                  accelerated.levels, accelerated.rejected, auto_whole.seconds.size(),
-                  duration_text(quantile(auto_whole.seconds, 0)), duration_text(quantile(auto_whole.seconds, 1))));
+      "whole: ours from the matrix to the result, POT a call, PyTorch its kernel and loop, which checks nothing");
+  report.note(
+      fmt::format("extrapolated, where a run takes over {:g} s: its beginning, and the time of an iteration for "
+                  "each that plain Sinkhorn needs",
+                  settings.quick ? kLongestSecondsQuick : kLongestSeconds));
+  if (pot) report.note("POT sinkhorn_stabilized has tau = 1000 n: its own, 1000, fails from n = 1000 on (pot_peer.py)");
+  for (const Level& level : kLevels) measure_level(matrix, torch, pot, level, settings, report);
 }
 
 }  // namespace fedsinkhorn::bench

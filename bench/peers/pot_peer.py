@@ -1,4 +1,4 @@
-"""POT's sinkhorn, sinkhorn_stabilized and sinkhorn_log. Arguments: n or a folder, epsilon, threads (which are set in the
+"""POT's sinkhorn and sinkhorn_stabilized. Arguments: n or a folder, epsilon, threads (which are set in the
 environment)."""
 import json
 import sys
@@ -6,6 +6,7 @@ import time
 from contextlib import redirect_stdout
 
 try:
+    import numpy as np
     import ot
     from problem import Problem, serve
 except ImportError as error:
@@ -16,7 +17,7 @@ given, epsilon = sys.argv[1], float(sys.argv[2])
 problem = Problem(given)
 
 
-def sinkhorn(iterations, verbose=False, method="sinkhorn"):
+def sinkhorn(iterations, verbose=False, method="sinkhorn", epsilon=epsilon):
     # After an absorption POT starts from u = 1 / n, so that v is about n. From n = 1000 on that is above its tau, 1000:
     # once begun, it absorbs in every iteration, and in the end returns the plan divided by n^2.
     special = {"tau": 1000 * len(problem.a)} if method == "sinkhorn_stabilized" else {}
@@ -30,13 +31,16 @@ def check(iterations):
     return {"u": log["u"].tolist(), "v": log["v"].tolist()}
 
 
-def run(method, iterations):
+def run(method, epsilon, iterations):
     """A whole call, and the potentials it leads to."""
+    epsilon = float(epsilon)
     start = time.perf_counter()
-    log = sinkhorn(int(iterations), method=method)
+    log = sinkhorn(int(iterations), method=method, epsilon=epsilon)
     seconds = time.perf_counter() - start
-    logarithms = {"sinkhorn_stabilized": ("logu", "logv"), "sinkhorn_log": ("log_u", "log_v")}[method]
-    f, g = (epsilon * log[name] for name in logarithms)
+    if method == "sinkhorn":
+        f, g = (epsilon * np.log(log[name]) for name in "uv")
+    else:
+        f, g = (epsilon * log[name] for name in ("logu", "logv"))
     return {"seconds": seconds, "f": f.tolist(), "g": g.tolist()}
 
 
@@ -54,14 +58,14 @@ class Stamps:
         pass
 
 
-def seconds(iterations, method="sinkhorn"):
+def seconds(iterations, method="sinkhorn", epsilon=epsilon):
     """Seconds an iteration: of the loop alone, without building the kernel before and the plan after it, and of the
     whole call. POT reports after the first iteration and then every ten (stabilized: twenty); the loop is what happens
     between reports, one check of the error in as many iterations included."""
     stamps = Stamps()
     start = time.perf_counter()
     with redirect_stdout(stamps):
-        sinkhorn(int(iterations), verbose=True, method=method)
+        sinkhorn(int(iterations), verbose=True, method=method, epsilon=float(epsilon))
     whole = time.perf_counter() - start
     reports = stamps.times[1:]  # the first line is a heading
     period = 20 if method == "sinkhorn_stabilized" else 10

@@ -6,6 +6,7 @@
 
 #include "core/buffer.hpp"
 #include "core/parallel.hpp"
+#include "core/range.hpp"
 #include "core/stopwatch.hpp"
 
 namespace fedsinkhorn::bench {

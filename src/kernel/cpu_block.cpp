@@ -49,6 +49,10 @@ class CpuBlock final : public Block {
     (opener_ ? *opener_ : *kernel_).fused(targets, a, v, q, u, r);
   }
 
+  void products(std::size_t targets, const double* u, const double* v, double* q, double* r) override {
+    kernel_->products(targets, u, v, q, r);
+  }
+
   void row_log_sums(std::span<const double> psi, std::span<double> sums) override {
     fedsinkhorn::row_log_sums(logs_, psi, sums);
   }

@@ -66,7 +66,11 @@ class GibbsBlocks {
   void find_phi(std::size_t row, std::size_t row_count, double* costs) {
     std::array<double, cpu::kRowBlock> greatest{};
     greatest.fill(-std::numeric_limits<double>::infinity());
-    for (std::size_t j = 0; j < stride(); j += kStrip) {
+    const bool in_place = cost_.row_in_place(row) != nullptr;
+    for (std::size_t k = 0; in_place && k < row_count; ++k) {
+      greatest[k] = log_.row_maximum(cost_.row_in_place(row + k), columns(), psi_.data());
+    }
+    for (std::size_t j = 0; !in_place && j < stride(); j += kStrip) {
       const std::size_t width = fill_costs(row, row_count, j, std::min(kStrip, stride() - j), costs);
       for (std::size_t k = 0; k < row_count; ++k) {
         greatest[k] = std::max(greatest[k], log_.row_maximum(costs + k * kStrip, width, psi_.data() + j));
@@ -82,7 +86,15 @@ class GibbsBlocks {
   void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, S* out,
             std::size_t stride, double* costs) const {
     const std::size_t end = column + column_count;
-    for (std::size_t j = column; j < end; j += kStrip) {
+    std::size_t begin = column;
+    if (cost_.row_in_place(row) != nullptr) {
+      begin = std::max(column, std::min(end, columns() / cpu::kPanel * cpu::kPanel));
+      for (std::size_t k = 0; k < row_count; ++k) {
+        exp_.gibbs_rows(cost_.row_in_place(row + k) + column, 0, 1, begin - column, phi_.data() + row + k,
+                        psi_.data() + column, inverse_epsilon_, out + k * stride, stride);
+      }
+    }
+    for (std::size_t j = begin; j < end; j += kStrip) {
       const std::size_t width = fill_costs(row, row_count, j, std::min(kStrip, end - j), costs);
       exp_.gibbs_rows(costs, kStrip, row_count, width, phi_.data() + row, psi_.data() + j, inverse_epsilon_,
                       out + (j - column), stride);
@@ -149,9 +161,12 @@ class StoredRows {
   /// In a pass that asks for every row exactly once, and then says that it is over.
   [[nodiscard]] RowsView<S> rows_at(std::size_t row, std::size_t count, Scratch& scratch) {
     S* rows = kernel_.data() + row * stride();
-    if (is_to_be_built_) {
-      if (blocks_.finds_phi()) blocks_.find_phi(row, count, scratch.costs.data());
-      blocks_.fill(row, count, 0, stride(), rows, stride(), scratch.costs.data());
+    if (!is_to_be_built_) return {rows, stride()};
+    // Row by row where costs are read in place: they are in cache when they are read again.
+    const std::size_t at_once = blocks_.cost().row_in_place(row) != nullptr ? 1 : count;
+    for (std::size_t k = 0; k < count; k += at_once) {
+      if (blocks_.finds_phi()) blocks_.find_phi(row + k, at_once, scratch.costs.data());
+      blocks_.fill(row + k, at_once, 0, stride(), rows + k * stride(), stride(), scratch.costs.data());
     }
     return {rows, stride()};
   }

@@ -47,6 +47,12 @@ class Kernel {
   /// q = K v, u = a / q, r = K' u in a single pass over the rows of K.
   virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) = 0;
 
+  /// q = K v and r = K' u, in a single pass if it can.
+  virtual void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
+    apply(targets, v, q);
+    apply_transposed(targets, u, r);
+  }
+
   /// How it has come to go over its rows, in words; empty where it has no choice.
   [[nodiscard]] virtual std::string pass_plan() const { return {}; }
 };

@@ -109,9 +109,24 @@ class RowKernel final : public Kernel {
     if (is_to_stop()) give_nothing(targets * rows_.columns(), r);
   }
 
+  void products(std::size_t targets, const double* u, const double* v, double* q, double* r) override {
+    if (targets > WorkCut::kFewTargets) return Kernel::products(targets, u, v, q, r);
+    const std::size_t n = rows_.rows();
+    sweep(
+        targets, v, q, [&](std::size_t k, Range range) { return u + k * n + range.first; }, r);
+    if (!is_to_stop()) return;
+    give_nothing(targets * n, q);
+    give_nothing(targets * rows_.columns(), r);
+  }
+
   void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
     if (targets <= WorkCut::kFewTargets) {
-      fused_by_sweeps(targets, a, v, q, u, r);
+      const std::size_t n = rows_.rows();
+      const auto divided = [&](std::size_t k, Range range) {
+        for (std::size_t i = range.first; i < range.last; ++i) u[k * n + i] = a[i] / q[k * n + i];
+        return u + k * n + range.first;
+      };
+      sweep(targets, v, q, divided, r);
     } else {
       fused_by_products(targets, a, v, q, u, r);
     }
@@ -152,8 +167,10 @@ class RowKernel final : public Kernel {
                     [&](std::size_t k, std::size_t) { std::copy_n(sums_.data() + k * stride(), m, r + k * m); });
   }
 
-  // One read of K: a block of rows is used for q = K v, then u = a / q, then r += K' u while it is still in cache.
-  void fused_by_sweeps(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
+  // One read of K: a block of rows is used for q = K v, then u is asked for, of target k and these rows, then r += K' u
+  // while it is still in cache.
+  template <class Scalings>
+  void sweep(std::size_t targets, const double* v, double* q, const Scalings& scalings, double* r) {
     load(targets, v);
     const std::size_t n = rows_.rows();
     const std::size_t m = rows_.columns();
@@ -171,11 +188,9 @@ class RowKernel final : public Kernel {
         const std::size_t count = std::min(plan.rows_at_once, range.last - i);
         const auto block = rows_.rows_at(i, count, scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
-          double* qi = q + k * n + i;
-          double* ui = u + k * n + i;
-          loops.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), qi);
-          for (std::size_t s = 0; s < count; ++s) ui[s] = a[i + s] / qi[s];
-          loops.add_rows(block.data, block.stride, count, stride(), ui, sums + k * stride());
+          loops.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), q + k * n + i);
+          const double* u = scalings(k, Range{i, i + count});
+          loops.add_rows(block.data, block.stride, count, stride(), u, sums + k * stride());
         }
       }
       rows_.done(range);
@@ -184,7 +199,7 @@ class RowKernel final : public Kernel {
     rows_.end_pass();
     if (measures) tuner_.end_pass();
     // r = the sum of the partial sums, in order.
-    constexpr std::size_t columns_each = 1024;
+    constexpr std::size_t columns_each = 256;
     const std::size_t pieces = (m + columns_each - 1) / columns_each;
     parallel_chunks(chunks > 1 ? threads_ : 1, targets * pieces, [&](std::size_t piece, std::size_t) {
       const std::size_t k = piece / pieces;

@@ -128,9 +128,9 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   if (!annealing_.is_last()) {
     const Rebuilding counted(traffic_);
     annealing_.resume(problem_.epsilon, iteration_);
-    (void)change_epsilon(problem_.epsilon, iteration_);
+    const Arrival arrival = change_epsilon(problem_.epsilon, iteration_);
     std::vector<Note> notes(active());
-    if (active() > 0) rebuild(notes);
+    if (active() > 0 && !arrival.is_built) rebuild(notes);
   }
   std::vector<std::size_t> all(active());
   for (std::size_t k = 0; k < all.size(); ++k) all[k] = k;
@@ -153,8 +153,7 @@ void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<M
     std::copy_n(u_.data() + slots[c] * n_, n_, u.data() + c * n_);
     std::copy_n(v_.data() + slots[c] * m_, m_, v.data() + c * m_);
   }
-  topology_.row_products(count, v.data(), q.data());
-  topology_.column_products(count, u.data(), r.data());
+  topology_.products(count, u.data(), v.data(), q.data(), r.data());
   std::vector<ErrorPart> parts(2 * count);
   for (std::size_t c = 0; c < count; ++c) {
     parts[2 * c] = error_part(norm, u.data() + c * n_, q.data() + c * n_, problem_.a.data(), n_);

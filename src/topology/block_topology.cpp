@@ -192,6 +192,16 @@ void BlockTopology::column_products(std::size_t targets, const double* u, double
   column_group_.sum(targets, part.data(), r);
 }
 
+// In one pass where every client has whole rows.
+void BlockTopology::products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
+  if (!fused_) return Topology::products(targets, u, v, q, r);
+  std::vector<double> whole(targets * block_.columns());
+  std::vector<double> part(targets * block_.columns());
+  column_group_.gather(targets, v, whole.data());
+  block_.products(targets, u, whole.data(), q, part.data());
+  column_group_.sum(targets, part.data(), r);
+}
+
 void BlockTopology::row_log_sums(std::span<const double> psi, std::span<double> sums) {
   const std::vector<double> whole = column_group_.gathered(psi);
   std::vector<double> part(block_.rows());

@@ -48,6 +48,7 @@ class BlockTopology final : public Topology {
   void remove(std::size_t slot) override;
   void row_products(std::size_t targets, const double* v, double* q) override;
   void column_products(std::size_t targets, const double* u, double* r) override;
+  void products(std::size_t targets, const double* u, const double* v, double* q, double* r) override;
   void row_log_sums(std::span<const double> psi, std::span<double> sums) override;
   void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
                        std::span<double> sums) override;

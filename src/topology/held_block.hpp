@@ -50,6 +50,10 @@ class HeldBlock {
     const Stopwatch::Scope timed(compute_, entries(targets));
     block_->fused(targets, a, v, q, u, r);
   }
+  void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
+    const Stopwatch::Scope timed(compute_, entries(targets));
+    block_->products(targets, u, v, q, r);
+  }
   [[nodiscard]] std::int64_t run_alone(const LoneRounds& rounds) {
     const Stopwatch::Scope timed(compute_);
     return block_->run_alone(rounds);

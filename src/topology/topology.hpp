@@ -114,6 +114,11 @@ class Topology {
   /// q = (K v)_I and r = (K' u)_J alone, to measure the marginals of a finished plan. Leave the shared v alone.
   virtual void row_products(std::size_t targets, const double* v, double* q) = 0;
   virtual void column_products(std::size_t targets, const double* u, double* r) = 0;
+  /// Both.
+  virtual void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
+    row_products(targets, v, q);
+    column_products(targets, u, r);
+  }
 
   /// The same sums in the log domain, from the costs (see kernel/log_sums.hpp).
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;

@@ -65,6 +65,12 @@ TEST_P(EveryKernel, MatchesSumsByHand) {
     kernel->apply(targets, v.data(), q_two.data());
     kernel->apply_transposed(targets, u.data(), r_two.data());
 
+    std::vector<double> q_both(targets * n);
+    std::vector<double> r_both(targets * m);
+    kernel->products(targets, u.data(), v.data(), q_both.data(), r_both.data());
+    for (std::size_t i = 0; i < q.size(); ++i) EXPECT_NEAR(q_both[i] / q_two[i], 1, relative_tolerance(precision));
+    for (std::size_t j = 0; j < r.size(); ++j) EXPECT_NEAR(r_both[j] / r_two[j], 1, relative_tolerance(precision));
+
     const std::size_t columns = m;  // clang 14 cannot capture a structured binding
     const auto entry = [&](std::size_t i, std::size_t j) {
       return std::exp((phi[i] + psi[j] - owned.cost[i * columns + j]) / owned.epsilon);

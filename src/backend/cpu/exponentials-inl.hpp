@@ -107,6 +107,12 @@ HWY_INLINE void gibbs_step(D64 d, const double* cost, hn::Vec<D64> phi, const do
   for (std::size_t l = 0; l < Vectors; ++l) store(d, t[l], out + l * lanes);
 }
 
+// Asks for costs that come next.
+HWY_INLINE void ask_for_step(const double* costs, std::size_t count) {
+  constexpr std::size_t line = 64 / sizeof(double);
+  for (std::size_t j = 0; j < count; j += line) __builtin_prefetch(costs + j, 0, 2);
+}
+
 template <class S>
 void gibbs_rows(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns, const double* phi,
                 const double* psi, double inverse_epsilon, S* out, std::size_t out_stride) {
@@ -120,6 +126,7 @@ void gibbs_rows(const double* cost, std::size_t cost_stride, std::size_t count, 
     S* values = out + k * out_stride;
     std::size_t j = 0;
     for (; j + at_once * lanes <= columns; j += at_once * lanes) {
+      ask_for_step(costs + columns + j, at_once * lanes);  // in a matrix, the next row
       gibbs_step<at_once>(d, costs + j, row, psi + j, scale, values + j);
     }
     for (; j < columns; j += lanes) gibbs_step<1>(d, costs + j, row, psi + j, scale, values + j);
@@ -210,12 +217,6 @@ void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, s
 constexpr std::size_t kPlanVectors = 2;  // of a row, at once
 constexpr std::size_t kPlanStrip = 512;  // columns
 constexpr std::size_t kMostLanes = HWY_MAX_BYTES / sizeof(double);
-
-// Asks for costs that come next.
-HWY_INLINE void ask_for_step(const double* costs, std::size_t count) {
-  constexpr std::size_t line = 64 / sizeof(double);
-  for (std::size_t j = 0; j < count; j += line) __builtin_prefetch(costs + j, 0, 2);
-}
 
 // Sums of a row: added up as dot_rows does it, one vector after the other.
 struct PlanSumsOfRow {

@@ -10,16 +10,11 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostChunks = 32;
-// Every plan gets four of 32 chunks in a pass.
-constexpr int kPasses = 2;
-// What is not clearly better than what the caches suggest is noise.
+constexpr int kPasses = 3;
+// What is not clearly better than the first plan is noise.
 constexpr double kClearly = 0.97;
-// Kernels that a core's own cache holds ask memory for nothing.
-constexpr std::size_t kFewRows = 4 * kMostChunks;
 
-constexpr std::array kNames = {"spread", "spread, line pairs", "late", "late, line pairs"};
+constexpr std::array kNames = {"spread", "spread, line pairs", "late", "late, line pairs", "nothing asked"};
 
 }  // namespace
 
@@ -27,53 +22,61 @@ std::string describe(const PassPlan& plan) {
   return fmt::format("{} rows at once, {}", plan.rows_at_once, kNames[static_cast<std::size_t>(plan.asking)]);
 }
 
-PassPlan plan_for(std::size_t row_bytes, const Caches& caches) {
+std::vector<PassPlan> plans_for_two_uses(std::size_t row_bytes, const Caches& caches) {
   const auto fitting = [&](std::size_t bytes) {
     std::size_t rows = cpu::kRowBlock;
     while (rows > 1 && rows * row_bytes > bytes) rows /= 2;
     return rows;
   };
   const std::size_t in_second = fitting(caches.second);
-  return {in_second >= 2 ? in_second : fitting(caches.last / 10), cpu::Asking::spread};
-}
-
-PassTuner::PassTuner(std::size_t rows, std::size_t row_bytes, bool are_stored, const Caches& caches)
-    : best_(plan_for(row_bytes, caches)) {
-  if (!are_stored || rows < kFewRows || rows * row_bytes < 2 * caches.second) return;
-  const std::size_t other = best_.rows_at_once < cpu::kRowBlock ? 2 * best_.rows_at_once : best_.rows_at_once / 2;
-  candidates_.push_back(best_);
-  for (const std::size_t at_once : {best_.rows_at_once, other}) {
+  const std::size_t suggested = in_second >= 2 ? in_second : fitting(caches.last / 10);
+  std::vector<PassPlan> plans = {{suggested, cpu::Asking::spread}};
+  for (const std::size_t rows : {suggested, 2 * suggested, suggested / 2}) {
+    if (rows < 1 || rows > cpu::kRowBlock) continue;
     for (const cpu::Asking asking : cpu::kAskings) {
-      if (const PassPlan plan{at_once, asking}; plan != best_) candidates_.push_back(plan);
+      if (const PassPlan plan{rows, asking}; plan != plans.front()) plans.push_back(plan);
     }
   }
-  seconds_a_row_.assign(candidates_.size(), kInfinity);
-  of_chunks_.assign(kMostChunks, kInfinity);
-  passes_left_ = kPasses;
+  return plans;
 }
 
-// The first chunk is another plan's in every pass: chunks may differ, in where their memory is for one thing.
-std::size_t PassTuner::candidate(std::size_t chunk) const {
-  return (chunk + static_cast<std::size_t>(passes_left_)) % candidates_.size();
+std::vector<PassPlan> plans_for_one_use() {
+  std::vector<PassPlan> plans;
+  for (const std::size_t rows : {cpu::kRowBlock, cpu::kRowBlock / 2}) {
+    for (const cpu::Asking asking : {cpu::Asking::late, cpu::Asking::late_pairs, cpu::Asking::none}) {
+      plans.push_back({rows, asking});
+    }
+  }
+  return plans;
 }
 
-PassPlan PassTuner::plan(std::size_t chunk) const { return is_measuring() ? candidates_[candidate(chunk)] : best_; }
+PassTuner::PassTuner(std::vector<PassPlan> plans, std::size_t bytes, const Caches& caches)
+    : plans_(std::move(plans)), best_(plans_.front()), least_(plans_.size()) {
+  for (auto& seconds : least_) seconds = std::numeric_limits<double>::infinity();
+  if (bytes >= 2 * caches.second) passes_left_ = kPasses;
+}
 
-void PassTuner::note(std::size_t chunk, std::size_t rows, double seconds) {
-  if (is_measuring() && chunk < kMostChunks && rows > 0) of_chunks_[chunk] = seconds / static_cast<double>(rows);
+// The first piece is another plan's in every pass: pieces may differ, in where their memory is for one thing.
+std::size_t PassTuner::number(std::size_t piece) const {
+  return (piece + static_cast<std::size_t>(passes_left_)) % plans_.size();
+}
+
+void PassTuner::note(std::size_t piece, std::size_t entries, double seconds) {
+  if (!is_measuring() || entries == 0) return;
+  const double each = seconds / static_cast<double>(entries);
+  std::atomic<double>& least = least_[number(piece)];
+  double seen = least.load();
+  while (each < seen && !least.compare_exchange_weak(seen, each)) {
+  }
 }
 
 void PassTuner::end_pass() {
-  if (!is_measuring()) return;
-  for (std::size_t chunk = 0; chunk < kMostChunks; ++chunk) {
-    double& least = seconds_a_row_[candidate(chunk)];
-    least = std::min(least, std::exchange(of_chunks_[chunk], kInfinity));
+  if (!is_measuring() || --passes_left_ > 0) return;
+  std::size_t fastest = 0;
+  for (std::size_t k = 1; k < plans_.size(); ++k) {
+    if (least_[k].load() < least_[fastest].load()) fastest = k;
   }
-  if (--passes_left_ > 0) return;
-  const auto fastest = std::ranges::min_element(seconds_a_row_);
-  if (*fastest < kClearly * seconds_a_row_.front()) {
-    best_ = candidates_[static_cast<std::size_t>(fastest - seconds_a_row_.begin())];
-  }
+  if (least_[fastest].load() < kClearly * least_.front().load()) best_ = plans_[fastest];
 }
 
 }  // namespace fedsinkhorn

@@ -44,7 +44,10 @@ class RowKernel final : public Kernel {
         threads_(spec.threads),
         stop_(spec.stop),
         rows_(cost, simd, spec),
-        tuner_(rows_.rows(), rows_.stride() * sizeof(S), kIsStored) {
+        row_bytes_(rows_.stride() * sizeof(S)),
+        two_uses_(plans_for_two_uses(row_bytes_, caches()), kIsStored ? rows_.rows() * row_bytes_ : 0),
+        rows_once_(plans_for_one_use(), kIsStored ? rows_.rows() * row_bytes_ : 0),
+        columns_once_(plans_for_one_use(), kIsStored ? rows_.rows() * row_bytes_ : 0) {
     for (int t = 0; t < spec.threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
   }
 
@@ -52,25 +55,31 @@ class RowKernel final : public Kernel {
   void absorb(std::span<const double> phi, std::span<const double> psi) override { rows_.absorb(phi, psi); }
   void open(std::span<const double> psi, double grid) override { rows_.open(psi, grid); }
   [[nodiscard]] std::span<const double> opened() const override { return rows_.phi(); }
-  [[nodiscard]] std::string pass_plan() const override { return kIsStored ? describe(tuner_.best()) : ""; }
+  [[nodiscard]] std::string pass_plan() const override { return kIsStored ? describe(two_uses_.best()) : ""; }
 
   void apply(std::size_t targets, const double* v, double* q) override {
     load(targets, v);
     const std::size_t n = rows_.rows();
     const std::size_t chunks = (n + WorkCut::kRowsEach - 1) / WorkCut::kRowsEach;
+    const bool measures = !rows_.is_to_be_built();
     parallel_chunks(useful_threads(targets), chunks, [&](std::size_t chunk, std::size_t thread) {
       if (is_to_stop()) return;
-      const std::size_t last = std::min(n, (chunk + 1) * WorkCut::kRowsEach);
-      for (std::size_t i = chunk * WorkCut::kRowsEach; i < last; i += cpu::kRowBlock) {
-        const std::size_t count = std::min(cpu::kRowBlock, last - i);
+      const Timer timer;
+      const PassPlan plan = measures ? rows_once_.plan(chunk) : rows_once_.best();
+      const cpu::RowLoops<S, V>& loops = ops_.asking(plan.asking);
+      const Range range{chunk * WorkCut::kRowsEach, std::min(n, (chunk + 1) * WorkCut::kRowsEach)};
+      for (std::size_t i = range.first; i < range.last; i += plan.rows_at_once) {
+        const std::size_t count = std::min(plan.rows_at_once, range.last - i);
         const auto block = rows_.rows_at(i, count, scratch_[thread]);
         for (std::size_t k = 0; k < targets; ++k) {
-          ops_.streaming().dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), q + k * n + i);
+          loops.dot_rows(block.data, block.stride, count, stride(), v_.data() + k * stride(), q + k * n + i);
         }
       }
-      rows_.done({chunk * WorkCut::kRowsEach, last});
+      rows_.done(range);
+      if (measures) rows_once_.note(chunk, range.size() * stride(), timer.seconds());
     });
     rows_.end_pass();
+    if (measures) rows_once_.end_pass();
     if (is_to_stop()) give_nothing(targets * n, q);
   }
 
@@ -93,19 +102,29 @@ class RowKernel final : public Kernel {
     parallel_chunks(useful_threads(targets), strips, [&](std::size_t strip, std::size_t thread) {
       const Range range = chunk_range(stride(), strips, strip, grain);
       if (range.size() == 0) return;
-      for (std::size_t i = rows.first; i < rows.last && !is_to_stop(); i += cpu::kRowBlock) {
-        const std::size_t count = std::min(cpu::kRowBlock, rows.last - i);
-        const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
-        for (std::size_t k = 0; k < targets; ++k) {
-          ops_.streaming().add_rows(block.data, block.stride, count, range.size(),
-                                    u + k * rows.size() + (i - rows.first), sums_.data() + k * stride() + range.first);
+      // Pieces of rows, which plans for asking memory are tried on.
+      for (std::size_t first = rows.first; first < rows.last; first += WorkCut::kRowsEach) {
+        const Timer timer;
+        const std::size_t piece = first / WorkCut::kRowsEach;
+        const PassPlan plan = columns_once_.plan(piece);
+        const cpu::RowLoops<S, V>& loops = ops_.asking(plan.asking);
+        const std::size_t last = std::min(rows.last, first + WorkCut::kRowsEach);
+        for (std::size_t i = first; i < last && !is_to_stop(); i += plan.rows_at_once) {
+          const std::size_t count = std::min(plan.rows_at_once, last - i);
+          const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
+          for (std::size_t k = 0; k < targets; ++k) {
+            loops.add_rows(block.data, block.stride, count, range.size(), u + k * rows.size() + (i - rows.first),
+                           sums_.data() + k * stride() + range.first);
+          }
         }
+        columns_once_.note(piece, (last - first) * range.size(), timer.seconds());
       }
     });
   }
 
   void end_transposed(std::size_t targets, double* r) override {
     store(targets, r);
+    columns_once_.end_pass();
     if (is_to_stop()) give_nothing(targets * rows_.columns(), r);
   }
 
@@ -179,7 +198,7 @@ class RowKernel final : public Kernel {
     const bool measures = !rows_.is_to_be_built();
     parallel_chunks(threads_, chunks, [&](std::size_t chunk, std::size_t thread) {
       const Timer timer;
-      const PassPlan plan = measures ? tuner_.plan(chunk) : tuner_.best();
+      const PassPlan plan = measures ? two_uses_.plan(chunk) : two_uses_.best();
       const cpu::RowLoops<S, V>& loops = ops_.asking(plan.asking);
       double* sums = sums_.data() + chunk * targets * stride();
       std::fill_n(sums, targets * stride(), 0.0);
@@ -194,10 +213,10 @@ class RowKernel final : public Kernel {
         }
       }
       rows_.done(range);
-      if (measures) tuner_.note(chunk, range.size(), timer.seconds());
+      if (measures) two_uses_.note(chunk, range.size() * stride(), timer.seconds());
     });
     rows_.end_pass();
-    if (measures) tuner_.end_pass();
+    if (measures) two_uses_.end_pass();
     // r = the sum of the partial sums, in order.
     constexpr std::size_t columns_each = 256;
     const std::size_t pieces = (m + columns_each - 1) / columns_each;
@@ -295,7 +314,10 @@ class RowKernel final : public Kernel {
   int threads_;
   const StopRequest* stop_;
   Rows rows_;
-  PassTuner tuner_;
+  std::size_t row_bytes_;
+  PassTuner two_uses_;      // of passes that form q = K v and r = K' u
+  PassTuner rows_once_;     // of those that form q alone
+  PassTuner columns_once_;  // and r alone
   std::vector<typename Rows::Scratch> scratch_;
   Buffer<V> v_;               // targets x stride
   Buffer<double> sums_;       // partial sums of r

@@ -152,6 +152,17 @@ struct Late {
   }
 };
 
+struct Silent {
+  template <class S, class V, std::size_t R>
+  static HWY_INLINE void dot(const S* rows, std::size_t stride, std::size_t columns, const V* v, double* q) {
+    dot_block<S, V, R, 0, Lines::every>(rows, stride, columns, rows, v, q);
+  }
+  template <class S, std::size_t R>
+  static HWY_INLINE void add(const S* rows, std::size_t stride, std::size_t columns, const double* u, double* r) {
+    add_block<S, R, 0, Lines::every>(rows, stride, columns, rows, u, r);
+  }
+};
+
 template <class S, class V, class Way>
 constexpr RowLoops<S, V> kLoops = {dot_rows<S, V, Way>, add_rows<S, Way>};
 
@@ -159,7 +170,7 @@ constexpr RowLoops<S, V> kLoops = {dot_rows<S, V, Way>, add_rows<S, Way>};
 template <class S, class V>
 constexpr ProductOps<S, V> product_ops() {
   return {{kLoops<S, V, Spread<Lines::every>>, kLoops<S, V, Spread<Lines::every_other>>,
-           kLoops<S, V, Late<Lines::every>>, kLoops<S, V, Late<Lines::every_other>>}};
+           kLoops<S, V, Late<Lines::every>>, kLoops<S, V, Late<Lines::every_other>>, kLoops<S, V, Silent>}};
 }
 
 }  // namespace

@@ -55,8 +55,10 @@ enum class Asking : std::size_t {
   spread_pairs,  ///< for every other line of them: some processors fetch lines in pairs
   late,          ///< for all rows that follow during the additions, and a little ahead during the products
   late_pairs,
+  none,  ///< for nothing: some processors find out by themselves, faster
 };
-inline constexpr std::array kAskings = {Asking::spread, Asking::spread_pairs, Asking::late, Asking::late_pairs};
+inline constexpr std::array kAskings = {Asking::spread, Asking::spread_pairs, Asking::late, Asking::late_pairs,
+                                        Asking::none};
 
 template <class S, class V>
 struct ProductOps {

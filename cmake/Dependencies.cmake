@@ -23,6 +23,10 @@ endfunction()
 # OpenBLAS without threads, and a copy of our own whose symbols nobody else sees: a host's OpenBLAS, NumPy's perhaps, and
 # its number of threads stay as they are. Calls at the same time need a lock: see src/backend/cpu/gemm.cpp.
 fedsinkhorn_find(openblas_serial cblas.h libopenblas.a openblas-serial)
+if(NOT openblas_serial_LIBRARY MATCHES "serial")
+  message(WARNING "${openblas_serial_LIBRARY} may have threads of its own, which would multiply with ours: "
+                  "install libopenblas-serial-dev, or set openblas_serial_LIBRARY to an OpenBLAS without threads")
+endif()
 target_link_options(openblas_serial INTERFACE LINKER:--exclude-libs,libopenblas.a LINKER:--wrap=blas_memory_alloc
                                        LINKER:--wrap=blas_memory_free)
 fedsinkhorn_find(mpfr mpfr.h mpfr)

@@ -36,21 +36,24 @@ template <class S>
 class GibbsBlocks {
  public:
   GibbsBlocks(const CostSource& cost, const cpu::Simd& simd, double epsilon)
-      : cost_(cost), exp_(gibbs_ops<S>(simd)), log_(simd.log), inverse_epsilon_(1 / epsilon) {
+      : cost_(cost), exp_(gibbs_ops<S>(simd)), log_(simd.log), next_inverse_epsilon_(1 / epsilon) {
     phi_.resize(cost.rows());
     // Padding columns get psi = -inf, so that K = 0 there.
     psi_.assign(cpu::padded<S>(cost.columns()), -std::numeric_limits<double>::infinity());
   }
 
-  void set_epsilon(double epsilon) { inverse_epsilon_ = 1 / epsilon; }
+  /// From the next absorb or open on.
+  void set_epsilon(double epsilon) { next_inverse_epsilon_ = 1 / epsilon; }
   void absorb(std::span<const double> phi, std::span<const double> psi) {
     std::copy(phi.begin(), phi.end(), phi_.begin());
     std::copy(psi.begin(), psi.end(), psi_.begin());
+    inverse_epsilon_ = next_inverse_epsilon_;
     grid_ = 0;
   }
   /// phi is still to be found, by find_phi.
   void open(std::span<const double> psi, double grid) {
     std::copy(psi.begin(), psi.end(), psi_.begin());
+    inverse_epsilon_ = next_inverse_epsilon_;
     grid_ = grid;
   }
   [[nodiscard]] bool finds_phi() const { return grid_ > 0; }
@@ -116,7 +119,8 @@ class GibbsBlocks {
   const CostSource& cost_;
   cpu::GibbsOps<S> exp_;
   cpu::LogOps log_;
-  double inverse_epsilon_;
+  double next_inverse_epsilon_;
+  double inverse_epsilon_ = 0;
   double grid_ = 0;  // of the phi that are to be found; 0: they are known
   std::vector<double> phi_;
   std::vector<double> psi_;

@@ -128,10 +128,13 @@ class AbsorbedSinkhorn {
     double gain = 0;        ///< KL(b || columns) as it was met
     bool is_built = false;  ///< the kernel is there, and v is shared
   };
-  Arrival relocate(Deviations& columns, double epsilon, const std::function<Outcome(std::size_t)>& as_it_stands);
+  /// in_spite_of_stop: what was asked to end is to have potentials all the same. A round that builds a kernel would be
+  /// given up.
+  Arrival relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
+                   const std::function<Outcome(std::size_t)>& as_it_stands);
   Arrival relocate_in_logs(std::span<const double> psi, std::span<const double> phi, Deviations& rows,
                            Deviations& columns);
-  Arrival change_epsilon(double epsilon, std::int64_t iterations);
+  Arrival change_epsilon(double epsilon, std::int64_t iterations, bool in_spite_of_stop);
   void anneal();
   Arrival open_level();
   void rebuild(std::vector<Note>& notes);
@@ -204,6 +207,7 @@ class AbsorbedSinkhorn {
   bool started_in_spite_ = false;  // of a stop: see start_from_given()
   double log_seconds_ = 0;         // for a round in logs, at most so far, or what it might take
   double round_seconds_ = 0;       // for the half-steps of a round, at most so far
+  bool is_kernel_new_ = false;     // no pass has been made over it
   bool runaway_ = false;           // see rebuild()
 
   Claims claims_;

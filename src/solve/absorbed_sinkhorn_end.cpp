@@ -91,7 +91,7 @@ void AbsorbedSinkhorn::finish_interrupted() {
   is_cut_short_ = of_all[1] > kPatience;
   if (!is_cut_short_) stop_request_.ignore();
   const bool is_on_the_way = epsilon_ != problem_.epsilon;
-  if (is_on_the_way && !is_cut_short_) (void)change_epsilon(problem_.epsilon, iteration_);
+  if (is_on_the_way && !is_cut_short_) (void)change_epsilon(problem_.epsilon, iteration_, true);
   const MarginalErrors errors = is_on_the_way ? MarginalErrors{unknown, unknown} : last_errors_;
   for (std::size_t k = 0; k < active(); ++k) finished_.push_back(outcome(k, Status::interrupted, errors));
   while (active() > 0) remove(active() - 1);
@@ -128,9 +128,9 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   if (!annealing_.is_last()) {
     const Rebuilding counted(traffic_);
     annealing_.resume(problem_.epsilon, iteration_);
-    const Arrival arrival = change_epsilon(problem_.epsilon, iteration_);
+    (void)change_epsilon(problem_.epsilon, iteration_, true);
     std::vector<Note> notes(active());
-    if (active() > 0 && !arrival.is_built) rebuild(notes);
+    if (active() > 0) rebuild(notes);
   }
   std::vector<std::size_t> all(active());
   for (std::size_t k = 0; k < all.size(); ++k) all[k] = k;

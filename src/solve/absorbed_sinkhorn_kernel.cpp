@@ -158,7 +158,7 @@ void AbsorbedSinkhorn::start_from_given() {
   std::fill(psi_.begin(), psi_.end(), 0.0);
   std::fill(phi_.begin(), phi_.end(), 0.0);
   for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
-  const Arrival arrival = relocate(columns, epsilon_, [this](std::size_t slot) {
+  const Arrival arrival = relocate(columns, epsilon_, started_in_spite_, [this](std::size_t slot) {
     Outcome not_begun;  // without potentials: it starts here again, by itself
     not_begun.target = ids_[slot];
     not_begun.epsilon = epsilon_;
@@ -226,6 +226,7 @@ void AbsorbedSinkhorn::build_around_scalings() {
 // single pair where nothing is forbidden, at most all rows and columns otherwise. A start may have been further apart.
 void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
   topology_.absorb(phi_, psi_);
+  is_kernel_new_ = true;
   const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
   const double steps = problem_.has_forbidden_pairs ? lines : 4;
   const double per_step = problem_.largest_cost + epsilon_ * std::log(problem_.mass / problem_.least_mass);
@@ -271,13 +272,14 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
   ++iteration_;
   ++made_here_;
   ++levels_;
-  return change_epsilon(annealing_.epsilon(), iteration_ - 1);
+  return change_epsilon(annealing_.epsilon(), iteration_ - 1, false);
 }
 
 // iterations: made by targets that are set apart instead.
-AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations) {
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations,
+                                                           bool in_spite_of_stop) {
   Deviations columns(v_, m_, masses());
-  return relocate(columns, epsilon, [this, iterations](std::size_t slot) {
+  return relocate(columns, epsilon, in_spite_of_stop, [this, iterations](std::size_t slot) {
     Outcome standing = outcome(slot, Status::iteration_limit, {});
     standing.iterations = iterations;
     return standing;
@@ -287,7 +289,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::
 // Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon, by a
 // round that starts there. How far a target is from the middle of all stays, in cost units; those too far are set apart
 // as they stand.
-AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon,
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
                                                      const std::function<Outcome(std::size_t)>& as_it_stands) {
   const std::vector<double> psi = columns.centre(psi_, epsilon_);
   const std::vector<double> phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
@@ -298,7 +300,9 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double
   epsilon_ = epsilon;
   topology_.set_epsilon(epsilon_);
   if (active() == 0) return {};
-  if (const auto gain = open_around(psi, phi, columns)) return {*gain, true};
+  if (!in_spite_of_stop) {
+    if (const auto gain = open_around(psi, phi, columns)) return {*gain, true};
+  }
   return relocate_in_logs(psi, phi, rows, columns);
 }
 

@@ -86,6 +86,11 @@ TEST_P(Opening, FindsPhiAndGivesTheBitsOfAKernelThatWasGivenIt) {
         EXPECT_EQ(make_pass(*opened, way, targets, checked.a, v), expected);
         EXPECT_EQ(std::vector<double>(opened->opened().begin(), opened->opened().end()), phi);
         EXPECT_EQ(make_pass(*opened, way, targets, checked.a, v), expected);
+        // Another epsilon is for potentials that come after it.
+        opened->absorb(phi, psi);
+        opened->set_epsilon(7);
+        EXPECT_EQ(make_pass(*opened, way, targets, checked.a, v), expected);
+        opened->set_epsilon(owned.epsilon);
         // And given other potentials, nothing of it is left.
         const std::vector<double> zeros(n);
         opened->absorb(zeros, psi);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 
@@ -103,21 +104,38 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+// At whatever iteration of a level it comes: what is handed over is a plan for the epsilon asked for, its columns
+// right.
 TEST_F(LoneInterruption, LevelsOfEpsilonAreLeftWithPotentialsOfTheProblem) {
   problem_.epsilon = 1e-4;
-  Options options;
-  options.threads = 1;
-  options.tolerance = 1e-12;
-  options.interrupt = &stop_;
-  options.on_check = [&](const Progress& now) {
-    if (now.is_on_the_way) stop_ = true;
-  };
-  const Result result = solve(problem_, options);
-  ASSERT_TRUE(stop_) << "no levels: the problem is too easy";
-  EXPECT_EQ(result.status, Status::interrupted);
-  EXPECT_TRUE(std::isfinite(result.cost.linear));
-  for (const double x : result.f) EXPECT_TRUE(std::isfinite(x));
-  for (const double x : result.g) EXPECT_TRUE(std::isfinite(x));
+  std::vector<Options> ways(5);
+  ways[1].kernel = KernelKind::online;
+  ways[2].precision = Precision::float32;
+  ways[3].passes = Passes::two;
+  ways[4].topology = "row-reduce";
+  ways[4].clients = 3;
+  for (Options options : ways) {
+    for (const int after : {1, 2, 5}) {
+      SCOPED_TRACE(std::string(name_of(options.kernel)) + " " + std::string(name_of(options.precision)) + " " +
+                   options.topology + ", " + std::to_string(after));
+      stop_ = false;
+      int seen = 0;
+      options.threads = 1;
+      options.tolerance = 1e-12;
+      options.interrupt = &stop_;
+      options.on_check = [&](const Progress& now) {
+        if (now.is_on_the_way && ++seen == after) stop_ = true;
+      };
+      const Result result = solve(problem_, options);
+      ASSERT_TRUE(stop_) << "no levels: the problem is too easy";
+      EXPECT_EQ(result.status, Status::interrupted);
+      EXPECT_LT(result.error.b, 1e-9);
+      EXPECT_LT(result.error.a, 1);
+      EXPECT_LT(result.cost.linear, 1);
+      for (const double x : result.f) EXPECT_TRUE(std::isfinite(x));
+      for (const double x : result.g) EXPECT_TRUE(std::isfinite(x));
+    }
+  }
 }
 
 TEST_F(LoneInterruption, AClientThatMakesVeryManyLocalStepsHearsOfIt) {

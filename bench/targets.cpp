@@ -30,7 +30,7 @@ class Products {
   const std::vector<double>& rows(const std::vector<double>& v) {
     divide(n_, [&](blasint first, blasint count) {
       cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, targets_, count, m_, 1, v.data(), m_,
-                  kernel_ + first * stride_, stride_, 0, q_.data() + first, n_);
+                  kernel_ + static_cast<std::ptrdiff_t>(first) * stride_, stride_, 0, q_.data() + first, n_);
     });
     return q_;
   }

@@ -80,8 +80,9 @@ tsan-comm: build-tsan/build.ninja ## Of that, the transport and the thread pool 
 	cmake --build --preset tsan --target test-comm test-core
 	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|core)\.' -E '$(slow_under_sanitizers)'
 
+CLANG_TARGETS ?= all
 clang: build-clang/build.ninja ## Compile everything with clang, and run the tests of the kernels
-	cmake --build --preset clang
+	cmake --build --preset clang --target $(CLANG_TARGETS)
 	ctest --preset clang -j $(TEST_JOBS) -R '^(backend|kernel)\.'
 
 # What is found is left in build-fuzz/, named after its target.
@@ -102,9 +103,9 @@ format: packages-lint ## Format all sources in place
 format-check: packages-lint ## Fail if a source is not formatted
 	@$(sources) | xargs -0 clang-format --dry-run -Werror
 
-lint: build/build.ninja packages-lint ## Run clang-tidy over all sources
+lint: build/build.ninja packages-lint ## Run clang-tidy over all sources (LINT_FOLDER=src: over those alone)
 	@ninja -C build build.ninja > /dev/null
-	@scripts/lint.sh build
+	@FOLDER=$(LINT_FOLDER) scripts/lint.sh build
 
 install: build ## Install program, library and headers (PREFIX=/usr/local)
 	cmake --install build --prefix $(PREFIX)

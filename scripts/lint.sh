@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # clang-tidy over our own sources, with the flags of a configured build folder.
 #   scripts/lint.sh [build folder [file ...]]      JOBS=n: that many at once (default: all cores)
+#                                                  FOLDER=src: only files in that folder (default: all)
 # .clang-tidy has the checks; files of that name in some folders take a few away.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +18,7 @@ else
   # What the build compiles (of CUDA clang-tidy knows too little), and two folders it leaves to other builds: clang-tidy
   # takes the flags of a file nearby. The longest first, so that no core waits for a long one at the end.
   mapfile -t files < <({ sed -n "s|^ *\"file\": \"$PWD/\(.*\.cpp\)\".*|\1|p" "$build/compile_commands.json"
-    ls examples/*.cpp fuzz/*.cpp; } | sort -u | xargs wc -c | sed '$d' | sort -rn | awk '{print $2}')
+    ls examples/*.cpp fuzz/*.cpp; } | grep "^${FOLDER:-}" | sort -u | xargs wc -c | sed '$d' | sort -rn | awk '{print $2}')
 fi
 
 # The flags are those of the compiler that builds, perhaps GCC: clang need not know all of its warnings. The build's own

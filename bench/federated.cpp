@@ -51,11 +51,11 @@ Shares shares(const FederatedRun& run, int iterations, const FederatedRun& brief
   };
   const auto busiest = std::max_element(run.clients.begin(), run.clients.end(), more);
   const ClientFigures& around = brief.clients[static_cast<std::size_t>(busiest - run.clients.begin())];
-  const double rounds = run.seconds * (iterations - 1);
+  const double rounds = run.seconds * (iterations - 2);
   const double rest = std::max(0.0, busiest->compute_seconds + busiest->communication_seconds - rounds);
   const double waiting = around.communication_seconds / (around.compute_seconds + around.communication_seconds);
   const double communication = std::clamp(busiest->communication_seconds - waiting * rest, 0.0, rounds);
-  return {run.seconds - communication / (iterations - 1), communication / (iterations - 1)};
+  return {run.seconds - communication / (iterations - 2), communication / (iterations - 2)};
 }
 
 /// Someone who takes part: timed round by round, with the shares of each round.

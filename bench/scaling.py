@@ -159,18 +159,18 @@ class Ours:
             self.brief = self.solve(machine, BRIEF)[1]
         trace, clients = self.solve(machine, self.iterations)
         self.errors = [float(row["error_a"]) for row in trace[:7]]
-        # The first iteration is done in logs, and kernels are built in it.
-        self.seconds.append((float(trace[-1]["seconds"]) - float(trace[0]["seconds"])) / (len(trace) - 1))
+        # The first iteration may be one in logs, and kernels are built in the first two.
+        self.seconds.append((float(trace[-1]["seconds"]) - float(trace[1]["seconds"])) / (len(trace) - 2))
         # The program counts a whole solve. Around the rounds clients are taken to wait for each other as much as in a
         # brief run, which does little but build kernels and evaluate the result.
-        rounds = self.seconds[-1] * (len(trace) - 1)
+        rounds = self.seconds[-1] * (len(trace) - 2)
         busiest = max(range(self.clients), key=lambda k: clients[k]["compute_seconds"])
         (compute, waiting), (around_compute, around_waiting) = (
             (of[busiest]["compute_seconds"], of[busiest]["communication_seconds"]) for of in (clients, self.brief))
         rest = max(0.0, compute + waiting - rounds) * around_waiting / (around_compute + around_waiting)
         communication = min(max(waiting - rest, 0.0), rounds)
-        self.compute.append((rounds - communication) / (len(trace) - 1))
-        self.communication.append(communication / (len(trace) - 1))
+        self.compute.append((rounds - communication) / (len(trace) - 2))
+        self.communication.append(communication / (len(trace) - 2))
 
     def verify(self, machine, reference):
         """By the errors of the first iterations, which every trace has."""

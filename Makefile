@@ -76,9 +76,10 @@ tsan: tsan-comm ## Build and test clients on threads and inner loops with Thread
 	cmake --build --preset tsan --target test-topology test-kernel
 	ctest --preset tsan -j $(TEST_JOBS) -R '^(topology|kernel)\.'
 
+# ThreadSanitizer cannot follow threads that a forked child starts.
 tsan-comm: build-tsan/build.ninja ## Of that, the transport and the thread pool alone, which takes a minute
 	cmake --build --preset tsan --target test-comm test-core
-	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|core)\.' -E '$(slow_under_sanitizers)'
+	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|core)\.' -E '$(slow_under_sanitizers)|AForkedChild'
 
 CLANG_TARGETS ?= all
 clang: build-clang/build.ninja ## Compile everything with clang, and run the tests of the kernels

@@ -9,6 +9,7 @@
 #include "fedsinkhorn/solve.hpp"
 #include "floors.hpp"
 #include "matrix_problem.hpp"
+#include "plain_options.hpp"
 #include "sections.hpp"
 
 namespace fedsinkhorn::bench {
@@ -31,12 +32,7 @@ void solve_once(const Problem& problem, Precision precision, int threads, Parts&
   std::vector<double> at;
   double before = 0;
   const Timer timer;
-  Options options;
-  options.backend = "cpu";
-  options.method = "sinkhorn";
-  options.tolerance = 0;
-  options.max_iterations = kIterations;
-  options.threads = threads;
+  Options options = plain_options(kIterations, threads);
   options.precision = precision;
   options.on_check = [&](const Progress& progress) {
     at.push_back(timer.seconds());
@@ -59,12 +55,7 @@ void solve_once(const Problem& problem, Precision precision, int threads, Parts&
 /// The kernel of less than float64, and passes, answer to the same iterations done in logs; on fewer points.
 void verify(int threads) {
   const MatrixProblem matrix(300, 500, threads);
-  Options options;
-  options.backend = "cpu";
-  options.method = "sinkhorn";
-  options.tolerance = 0;
-  options.max_iterations = kIterations;
-  options.threads = threads;
+  Options options = plain_options(kIterations, threads);
   const Problem problem = matrix.problem(kEpsilon);
   const double stored = solve(problem, options).cost.linear;
   options.precision = Precision::mixed;

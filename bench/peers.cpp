@@ -9,6 +9,7 @@
 #include "fedsinkhorn/solve.hpp"
 #include "instance.hpp"
 #include "peer.hpp"
+#include "plain_options.hpp"
 #include "sections.hpp"
 
 namespace fedsinkhorn::bench {
@@ -49,12 +50,7 @@ Contender pot_contender(const Peer& pot, int iterations, std::vector<double>& wh
 /// What a user waits for: kernel built, iterations, result evaluated.
 Contender whole_solve(const Instance& instance, int iterations, int threads) {
   return {"whole solve()", [&instance, iterations, threads] {
-            Options options;
-            options.backend = "cpu";
-            options.method = "sinkhorn";
-            options.tolerance = 0;
-            options.max_iterations = iterations;
-            options.threads = threads;
+            Options options = plain_options(iterations, threads);
             return solve(instance.problem(), options).wall_seconds / iterations;
           }};
 }

@@ -8,6 +8,7 @@
 
 #include "fedsinkhorn/solve.hpp"
 #include "matrix_problem.hpp"
+#include "plain_options.hpp"
 #include "sections.hpp"
 #include "spinners.hpp"
 
@@ -25,12 +26,7 @@ constexpr Case kCases[] = {{10000, 41}, {1000, 2001}};
 
 /// The mean iteration without the first; the cost is for comparison.
 double iteration_seconds(const Problem& problem, int iterations, int threads, std::vector<double>& costs) {
-  Options options;
-  options.backend = "cpu";
-  options.method = "sinkhorn";
-  options.tolerance = 0;
-  options.max_iterations = iterations;
-  options.threads = threads;
+  Options options = plain_options(iterations, threads);
   const Result result = solve(problem, options);
   if (result.trace.size() != static_cast<std::size_t>(iterations)) {
     throw std::runtime_error("shared: the solve did not run its budget");

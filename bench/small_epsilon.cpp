@@ -7,6 +7,7 @@
 
 #include "fedsinkhorn/solve.hpp"
 #include "instance.hpp"
+#include "plain_options.hpp"
 #include "sections.hpp"
 
 namespace fedsinkhorn::bench {
@@ -37,12 +38,7 @@ Solve solve_once(const Instance& instance, const Options& options) {
 /// The absorbed iteration answers to the one done in logs throughout, at the small epsilon, on fewer points.
 void verify(CloudKind kind, int threads) {
   const Instance instance(random_points(kind, 300, 2), kSmall, threads);
-  Options options;
-  options.backend = "cpu";
-  options.method = "sinkhorn";
-  options.tolerance = 0;
-  options.max_iterations = 60;
-  options.threads = threads;
+  Options options = plain_options(60, threads);
   const Result absorbed = solve(instance.problem(), options);
   options.stabilization = Stabilization::log;
   const Result logs = solve(instance.problem(), options);
@@ -68,12 +64,7 @@ constexpr Case kCases[] = {
 void measure_small_epsilon(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(10000);
   const int rounds = settings.rounds(3);
-  Options options;
-  options.backend = "cpu";
-  options.method = "sinkhorn";
-  options.tolerance = 0;
-  options.max_iterations = settings.quick ? 10 : 60;
-  options.threads = settings.threads;
+  Options options = plain_options(settings.quick ? 10 : 60, settings.threads);
   report.note(fmt::format("n = {}, {} threads, {} iterations, {} rounds; rebuilds of the kernel counted in", n,
                           settings.threads, options.max_iterations, rounds));
   Table table({"", fmt::format("epsilon {}", kLarge), fmt::format("epsilon {}", kSmall), "ratio (middle 80 %)",

@@ -163,9 +163,6 @@ TEST(Parallel, ManyQuickLoopsOfSeveralCallers) {
 }
 
 TEST(Parallel, AForkedChildHasThreadsOfItsOwn) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer allows no threads there";
-#endif
   check_loop(3, 20);
   const pid_t child = fork();
   ASSERT_GE(child, 0);

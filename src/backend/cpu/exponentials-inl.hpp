@@ -154,7 +154,15 @@ struct PlanValues {
 };
 
 template <std::size_t Vectors>
-HWY_INLINE void plan_values(D64 d, const hn::Vec<D64>* t, const hn::Vec<D64>* costs, PlanValues<Vectors>& out) {
+HWY_INLINE void plan_values(D64 d, const double* cost, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale,
+                            PlanValues<Vectors>& out) {
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<D64> costs[Vectors];
+  hn::Vec<D64> t[Vectors];
+  for (std::size_t l = 0; l < Vectors; ++l) {
+    costs[l] = hn::LoadU(d, cost + l * lanes);
+    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), costs[l], scale);
+  }
   const auto zero = hn::Zero(d);
   const auto one = hn::Set(d, 1.0);
   const auto near = hn::Set(d, 0.25);
@@ -177,14 +185,8 @@ template <std::size_t Vectors>
 HWY_INLINE void plan_row_step(D64 d, const double* cost, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale,
                               const PlanRows& out, std::size_t at) {
   const std::size_t lanes = hn::Lanes(d);
-  hn::Vec<D64> costs[Vectors];
-  hn::Vec<D64> t[Vectors];
-  for (std::size_t l = 0; l < Vectors; ++l) {
-    costs[l] = hn::LoadU(d, cost + l * lanes);
-    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), costs[l], scale);
-  }
   PlanValues<Vectors> values;
-  plan_values<Vectors>(d, t, costs, values);
+  plan_values<Vectors>(d, cost, phi, psi, scale, values);
   for (std::size_t l = 0; l < Vectors; ++l) {
     hn::StoreU(values.kernel[l], d, out.kernel + at + l * lanes);
     hn::StoreU(values.logarithm[l], d, out.logarithm + at + l * lanes);
@@ -226,14 +228,8 @@ struct PlanSumsOfRow {
 HWY_INLINE void plan_dots_step(D64 d, const double* costs, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale,
                                const double* v, hn::Vec<D64> u, PlanSumsOfRow& sums, double* r) {
   const std::size_t lanes = hn::Lanes(d);
-  hn::Vec<D64> cost[kPlanVectors];
-  hn::Vec<D64> t[kPlanVectors];
-  for (std::size_t l = 0; l < kPlanVectors; ++l) {
-    cost[l] = hn::LoadU(d, costs + l * lanes);
-    t[l] = exponent(phi, hn::LoadU(d, psi + l * lanes), cost[l], scale);
-  }
   PlanValues<kPlanVectors> values;
-  plan_values<kPlanVectors>(d, t, cost, values);
+  plan_values<kPlanVectors>(d, costs, phi, psi, scale, values);
   for (std::size_t l = 0; l < kPlanVectors; ++l) {
     const auto vj = hn::LoadU(d, v + l * lanes);
     sums.kernel = hn::MulAdd(values.kernel[l], vj, sums.kernel);

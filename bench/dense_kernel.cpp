@@ -3,8 +3,8 @@
 #include <atomic>
 #include <vector>
 
+#include "backend/cpu/gibbs_rows.hpp"
 #include "floors.hpp"
-#include "kernel/gibbs_rows.hpp"
 
 namespace fedsinkhorn::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
+#include "backend/cpu/make_kernel.hpp"
 #include "instance.hpp"
-#include "kernel/kernel.hpp"
 
 namespace fedsinkhorn::bench {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "backend/cpu/simd.hpp"
+#include "simd/simd.hpp"
 
 namespace fedsinkhorn::bench {
 

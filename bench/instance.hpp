@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "backend/cpu/simd.hpp"
+#include "backend/cpu/make_kernel.hpp"
+#include "cost/cost_source.hpp"
 #include "fedsinkhorn/problem.hpp"
-#include "kernel/cost_source.hpp"
-#include "kernel/kernel.hpp"
 #include "problem/checked_problem.hpp"
+#include "simd/simd.hpp"
 #include "synthetic/generate.hpp"
 
 namespace fedsinkhorn::bench {

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <string>
 
-#include "backend/cpu/simd.hpp"
 #include "core/caches.hpp"
 #include "core/memory.hpp"
 #include "core/processors.hpp"
+#include "simd/simd.hpp"
 
 namespace fedsinkhorn::bench {
 namespace {

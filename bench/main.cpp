@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "backend/cpu/simd.hpp"
 #include "build_info.hpp"
 #include "core/stopwatch.hpp"
 #include "machine.hpp"
@@ -18,6 +17,7 @@
 #include "online_memory.hpp"
 #include "read_bandwidth.hpp"
 #include "sections.hpp"
+#include "simd/simd.hpp"
 #include "spinners.hpp"
 
 namespace {

@@ -21,7 +21,7 @@ function(fedsinkhorn_find name header library)
   target_link_libraries(${name} INTERFACE ${${name}_LIBRARY})
 endfunction()
 # OpenBLAS without threads, and a copy of our own whose symbols nobody else sees: a host's OpenBLAS, NumPy's perhaps, and
-# its number of threads stay as they are. Calls at the same time need a lock: see src/backend/cpu/gemm.cpp.
+# its number of threads stay as they are. Calls at the same time need a lock: see src/simd/gemm.cpp.
 fedsinkhorn_find(openblas_serial cblas.h libopenblas.a openblas-serial)
 if(NOT openblas_serial_LIBRARY MATCHES "serial")
   message(WARNING "${openblas_serial_LIBRARY} may have threads of its own, which would multiply with ours: "

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/simd.hpp"
 #include "backend/cuda/device.hpp"
 #include "build_info.hpp"
 #include "cli/commands.hpp"
 #include "core/caches.hpp"
 #include "core/memory.hpp"
 #include "core/processors.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
+#include "simd/simd.hpp"
 
 namespace fedsinkhorn {
 namespace {

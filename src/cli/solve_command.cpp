@@ -18,7 +18,7 @@
 #include "comm/transports.hpp"
 #include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -21,7 +21,7 @@
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "io/progress.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -29,7 +29,7 @@ namespace {
 Clients clients_of(const SolveArguments& arguments) {
   const bool under_mpi = started_by_mpi();
   const std::string transport = !arguments.transport.empty() ? arguments.transport : under_mpi ? "mpi" : "threads";
-  find_available(transports(), transport, "--transport", "use threads");
+  transports().find_available(transport, "--transport", "use threads");
   Clients clients;
   if (transport == "mpi") {
     if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // says so

@@ -1,4 +1,4 @@
-// The numbers Anderson acceleration goes by, wherever it runs (see solve/anderson.cpp for what they are for).
+// The numbers Anderson acceleration goes by, wherever it runs (see method/anderson.cpp for what they are for).
 #pragma once
 
 namespace fedsinkhorn::anderson {

@@ -5,17 +5,22 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "core/cost_block.hpp"
+#include "cost/cost_block.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/log_sums.hpp"
 #include "kernel/lone_rounds.hpp"
+#include "kernel/plan_sums.hpp"
 
 namespace fedsinkhorn {
 
-/// The Gibbs kernel of a block, and sums straight from its costs in float64 (see kernel/log_sums.hpp). All vectors are
-/// host memory.
+namespace cpu {
+struct Simd;
+}  // namespace cpu
+
+/// The Gibbs kernel of a block, and sums straight from its costs in float64 (see backend/cpu/log_sums.hpp). All vectors
+/// are host memory.
 class Block : public Kernel {
  public:
   [[nodiscard]] virtual std::size_t rows() const = 0;
@@ -54,4 +59,10 @@ struct BlockSettings {
   std::size_t targets = 1;  ///< at once, at most
 };
 
+/// What computes, by name.
+struct BackendEntry {
+  std::string_view name;
+  std::string_view missing;         ///< empty when it is in this build, else says why it is not
+  MakeBlock* make_block = nullptr;  ///< none: one of the others is chosen
+};
 }  // namespace fedsinkhorn

@@ -20,7 +20,7 @@ struct SeenRound {
   std::size_t history = 0;
 };
 
-/// How to get ahead faster than by plain rounds (solve/anderson.cpp).
+/// How to get ahead faster than by plain rounds (method/anderson.cpp).
 struct AccelerationRule {
   std::size_t memory = 0;  ///< differences kept; 0: plain rounds
   double reach = 64;       ///< longest step of log v

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "comm/collectives.hpp"
-#include "core/cost_block.hpp"
 #include "core/range.hpp"
+#include "cost/cost_block.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
 #include "problem/layout.hpp"

@@ -1,14 +1,14 @@
 // A look at every cost or coordinate, each by a client that holds it.
 #pragma once
 
-#include "backend/cpu/simd.hpp"
 #include "core/stop_request.hpp"
 #include "problem/checked_problem.hpp"
+#include "simd/simd.hpp"
 
 namespace fedsinkhorn {
 
 /// Costs and potentials may be so many times epsilon. Potentials in the kernel lie on a grid of 2^-51 times the
-/// largest, and what that leaves out goes into the scalings (solve/potentials.hpp). Potentials are up to twice the
+/// largest, and what that leaves out goes into the scalings (iteration/potentials.hpp). Potentials are up to twice the
 /// largest cost, and grids up to four times as coarse as they could be: scalings move by factors up to exp(2^-49 C /
 /// epsilon), which must stay below the 1e100 that is safe.
 inline constexpr double kMostCostsPerEpsilon = 1e17;

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "backend/cpu/simd.hpp"
 #include "core/names.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
+#include "simd/simd.hpp"
 #include "solve/choose_backend.hpp"
 
 namespace fedsinkhorn {
@@ -40,7 +40,7 @@ std::string what_is_plain(const Options& options) {
 }
 
 void check_method(const Options& options) {
-  const MethodEntry& method = find_entry(methods(), options.method, "--method");
+  const MethodEntry& method = methods().find(options.method, "--method");
   const std::string plain = what_is_plain(options);
   if (method.make != nullptr && options.method != "auto" && !plain.empty()) {
     throw InputError("--method", fmt::format("{} does not go with {}", method.name, plain), "use sinkhorn or auto");
@@ -76,7 +76,7 @@ void check_clients(const Options& options, std::size_t clients) {
     throw InputError("--clients", fmt::format("{} were asked for", options.clients),
                      fmt::format("there are {}", clients));
   }
-  const TopologyEntry& topology = find_entry(topologies(), resolved_topology(options, clients), "--topology");
+  const TopologyEntry& topology = topologies().find(resolved_topology(options, clients), "--topology");
   if (clients > 1 && !topology.several_clients) {
     throw InputError("--topology", fmt::format("'{}' is for one client, and there are {}", topology.name, clients),
                      "use all-to-all, star, grid, row-reduce or async");

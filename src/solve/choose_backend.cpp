@@ -8,7 +8,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
-#include "solve/agreement.hpp"
+#include "iteration/agreement.hpp"
 #include "solve/memory_needs.hpp"
 
 namespace fedsinkhorn {
@@ -45,7 +45,7 @@ void check_device_precision(const Options& options) {
   if (options.precision == Precision::tf32 && options.kernel == KernelKind::dense) {
     throw InputError("--precision", "tf32 is for kernels computed from points", "add --kernel online, or use bfloat16");
   }
-  const std::string_view missing = find_entry(backends(), "cuda", "--backend").missing;
+  const std::string_view missing = backends().find("cuda", "--backend").missing;
   if (options.backend == "cpu" || !missing.empty()) {
     throw InputError(
         "--precision",
@@ -118,7 +118,7 @@ DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, con
 }  // namespace
 
 void check_backend(const Options& options) {
-  find_available(backends(), options.backend, "--backend", "use cpu or auto");
+  backends().find_available(options.backend, "--backend", "use cpu or auto");
   if (is_for_devices_alone(options.precision)) check_device_precision(options);
   if (const std::string beyond = beyond_devices(options); wants_devices(options) && !beyond.empty()) {
     const bool by_name = options.backend == "cuda";
@@ -192,7 +192,7 @@ void require_device_memory(const cuda::DeviceDescription& device, std::uint64_t 
 }
 
 Computing choose_backend(const Collectives& clients, const Options& options, const CheckedProblem& problem) {
-  Computing by_processors{&find_entry(backends(), "cpu", "--backend")};
+  Computing by_processors{&backends().find("cpu", "--backend")};
   const double entries = static_cast<double>(problem.rows.size()) * static_cast<double>(problem.columns.size());
   const bool wanted = wants_devices(options);
   // So far the same on all clients: nobody need ask the others.
@@ -213,7 +213,7 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   }
   if (!place.all_can) return by_processors;  // wanted: require_devices has seen to it
 
-  Computing by_device{&find_entry(backends(), "cuda", "--backend")};
+  Computing by_device{&backends().find("cuda", "--backend")};
   cuda::DeviceDescription device;
   if (!usable.empty()) device = usable[place.on_machine % usable.size()];
   const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(device));

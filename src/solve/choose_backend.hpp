@@ -9,7 +9,7 @@
 #include "comm/collectives.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "problem/checked_problem.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
 
 namespace fedsinkhorn {
 

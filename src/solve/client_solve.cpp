@@ -16,17 +16,17 @@
 #include "core/stop_request.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "iteration/absorbed_sinkhorn.hpp"
+#include "iteration/agreement.hpp"
+#include "iteration/high_precision.hpp"
+#include "iteration/log_sinkhorn.hpp"
 #include "kernel/kernel.hpp"
 #include "problem/checked_problem.hpp"
-#include "registry.hpp"
-#include "solve/absorbed_sinkhorn.hpp"
-#include "solve/agreement.hpp"
+#include "registry/registry.hpp"
 #include "solve/check_options.hpp"
 #include "solve/choose_backend.hpp"
 #include "solve/gather_result.hpp"
 #include "solve/given_units.hpp"
-#include "solve/high_precision.hpp"
-#include "solve/log_sinkhorn.hpp"
 #include "solve/memory_needs.hpp"
 #include "solve/rounding.hpp"
 #include "solve/summarize.hpp"
@@ -118,7 +118,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
   if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
-  const MethodEntry& method = find_entry(methods(), options.method, "--method");
+  const MethodEntry& method = methods().find(options.method, "--method");
   if (method.relaxes) effective.passes = Passes::two;
   StopRequest stop(options.interrupt);
   std::unique_ptr<Topology> topology;
@@ -207,7 +207,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   }
   options.topology = resolved_topology(options, communicator.size());
   options.method = resolved_method(options);
-  const TopologyEntry& entry = find_entry(topologies(), options.topology, "--topology");
+  const TopologyEntry& entry = topologies().find(options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
   communicator.keep_to_root(entry.route == Route::through_root);
   const int threads = one_thread ? 1 : threads_to_use(options, place);
@@ -230,7 +230,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     if (place.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
   };
-  const bool is_accelerated = find_entry(methods(), options.method, "--method").make != nullptr;
+  const bool is_accelerated = methods().find(options.method, "--method").make != nullptr;
   const Gauge gauge = is_accelerated ? Gauge::balanced : Gauge::from_start;
   bool is_in_given_units = false;
   try {
@@ -277,7 +277,7 @@ std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
   if (const auto* points = std::get_if<PointClouds>(&problem.cost)) shape.dimension = columns_of(points->x);
   shape.targets = problem.b.empty() ? 1 : problem.b.columns;
   const std::size_t clients = std::max<std::size_t>(1, options.clients);
-  const TopologyEntry& entry = find_entry(topologies(), resolved_topology(options, clients), "--topology");
+  const TopologyEntry& entry = topologies().find(resolved_topology(options, clients), "--topology");
   double bytes = 0;
   for (std::size_t k = 0; k < clients; ++k) {
     const Layout layout = entry.layout(k, clients, options);

@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "solve/agreement.hpp"
-#include "solve/stopping.hpp"
+#include "iteration/agreement.hpp"
+#include "iteration/stopping.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "iteration/outcome.hpp"
 #include "problem/checked_problem.hpp"
-#include "solve/outcome.hpp"
 #include "topology/topology.hpp"
 
 namespace fedsinkhorn {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "comm/counting.hpp"
+#include "iteration/outcome.hpp"
 #include "problem/checked_problem.hpp"
-#include "solve/outcome.hpp"
 #include "topology/delays.hpp"
 
 namespace fedsinkhorn {

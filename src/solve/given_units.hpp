@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "iteration/outcome.hpp"
 #include "problem/checked_problem.hpp"
-#include "solve/outcome.hpp"
 
 namespace fedsinkhorn {
 

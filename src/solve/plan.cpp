@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/gibbs_rows.hpp"
 #include "core/buffer.hpp"
-#include "core/cost_block.hpp"
 #include "core/parallel.hpp"
 #include "core/processors.hpp"
+#include "cost/cost_block.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
-#include "kernel/gibbs_rows.hpp"
-#include "solve/potentials.hpp"
+#include "iteration/potentials.hpp"
 
 namespace fedsinkhorn {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "solve/agreement.hpp"
+#include "iteration/agreement.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "comm/collectives.hpp"
 #include "fedsinkhorn/options.hpp"
+#include "iteration/outcome.hpp"
 #include "problem/checked_problem.hpp"
-#include "solve/outcome.hpp"
 
 namespace fedsinkhorn {
 

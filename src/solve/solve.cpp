@@ -10,7 +10,7 @@
 #include "comm/transports.hpp"
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
 #include "solve/client_solve.hpp"
 #include "solve/memory_needs.hpp"
 #include "solve/mpi_session.hpp"
@@ -41,7 +41,7 @@ void require_room_for(std::size_t clients) {
 template <class ProblemOf>
 Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
   const Seconds timeout = checked_timeout(options.timeout);
-  find_entry(transports(), options.transport, "--transport");
+  transports().find(options.transport, "--transport");
   const bool simulated = options.transport == "simulated";
   if (!simulated && options.transport != "threads") {
     throw InputError("--transport", "'" + options.transport + "' is not for clients of one process",

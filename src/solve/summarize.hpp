@@ -3,9 +3,9 @@
 
 #include <span>
 
+#include "iteration/outcome.hpp"
 #include "problem/checked_problem.hpp"
 #include "solve/evaluate.hpp"
-#include "solve/outcome.hpp"
 
 namespace fedsinkhorn {
 

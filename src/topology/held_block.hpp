@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/cpu_block.hpp"
 #include "comm/stopwatch.hpp"
 #include "kernel/block.hpp"
-#include "kernel/cpu_block.hpp"
 
 namespace fedsinkhorn {
 

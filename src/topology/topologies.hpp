@@ -34,4 +34,14 @@ namespace fedsinkhorn {
 [[nodiscard]] Layout row_reduce_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Topology> make_row_reduce(const TopologyContext& context);
 
+/// A topology by name.
+struct TopologyEntry {
+  std::string_view name;
+  Layout (*layout)(std::size_t client, std::size_t clients, const Options& options);
+  std::unique_ptr<Topology> (*make)(const TopologyContext& context);
+  Route route = Route::direct;    ///< who talks to whom
+  bool several_clients = true;    ///< else one alone
+  bool takes_local_steps = true;  ///< --local-steps above 1
+  bool is_asynchronous = false;   ///< takes --damping and --max-staleness; cannot work in logs
+};
 }  // namespace fedsinkhorn

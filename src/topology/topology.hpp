@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "comm/collectives.hpp"
-#include "kernel/log_sums.hpp"
 #include "kernel/lone_rounds.hpp"
+#include "kernel/plan_sums.hpp"
 #include "topology/local_progress.hpp"
 #include "topology/mixture.hpp"
 #include "topology/note.hpp"
@@ -120,7 +120,7 @@ class Topology {
     column_products(targets, u, r);
   }
 
-  /// The same sums in the log domain, from the costs (see kernel/log_sums.hpp).
+  /// The same sums in the log domain, from the costs (see backend/cpu/log_sums.hpp).
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
   virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
                                std::span<double> sums) = 0;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/simd.hpp"
 #include "cli/federated.hpp"
+#include "simd/simd.hpp"
 #include "support/environment.hpp"
 
 namespace fedsinkhorn::test {

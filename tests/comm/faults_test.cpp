@@ -1,4 +1,4 @@
-#include "comm/faults.hpp"
+#include "support/faults.hpp"
 
 #include <gtest/gtest.h>
 

@@ -21,9 +21,9 @@
 
 #include "comm/collectives.hpp"
 #include "comm/conformance.hpp"
-#include "comm/faults.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/faults.hpp"
 
 namespace fedsinkhorn::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <string>
 
+#include "backend/cpu/cpu_block.hpp"
 #include "backend/cuda/cuda_block.hpp"
 #include "cuda/on_the_device.hpp"
-#include "kernel/cpu_block.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {

@@ -8,12 +8,12 @@
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "problem/checked_problem.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
 
 namespace fedsinkhorn::testing {
 
 inline LayoutOf layouts_of(const std::string& topology, std::size_t clients, const Options& options = {}) {
-  const TopologyEntry& entry = find_entry(topologies(), topology, "--topology");
+  const TopologyEntry& entry = topologies().find(topology, "--topology");
   return [&entry, clients, options](std::size_t client) { return entry.layout(client, clients, options); };
 }
 

@@ -7,11 +7,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "comm/faults.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "solve/client_solve.hpp"
+#include "support/faults.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fedsinkhorn/solve.hpp"
-#include "registry.hpp"
+#include "registry/registry.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/simd.hpp"
 #include "core/random.hpp"
+#include "simd/simd.hpp"
 #include "torture/reference.hpp"
 
 namespace fedsinkhorn::torture {

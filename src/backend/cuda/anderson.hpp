@@ -1,4 +1,4 @@
-// Anderson acceleration that never leaves the device: the same steps as solve/anderson.cpp, for all targets at once.
+// Anderson acceleration that never leaves the device: the same steps as method/anderson.cpp, for all targets at once.
 #pragma once
 
 #include "backend/cuda/operator.hpp"

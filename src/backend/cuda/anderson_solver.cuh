@@ -9,7 +9,7 @@ namespace fedsinkhorn::cuda::anderson_steps {
 
 inline constexpr int kDecideThreads = 128;
 
-/// gamma that makes |matrix gamma - y|^2 + a little |gamma|^2 least, as regularized_solution() in solve/anderson.cpp
+/// gamma that makes |matrix gamma - y|^2 + a little |gamma|^2 least, as regularized_solution() in method/anderson.cpp
 /// does. By all threads of a block; matrix and y are overwritten, the result is in x. False if the numbers do not allow
 /// it.
 struct Solver {

@@ -6,7 +6,7 @@
 #include "backend/cuda/device_loop.hpp"
 #include "backend/cuda/online.hpp"
 #include "backend/cuda/upload.hpp"
-#include "kernel/block_points.hpp"
+#include "cost/block_points.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {

@@ -17,7 +17,7 @@ static_assert(kColumnTile % kColumns == 0 && kPadding % kRows == 0 && kDepth >= 
 
 /// Below this share of the norms a squared distance formed from them is computed again (see cpu::kCancelled).
 constexpr double kCancelled = 1.0 / 256;
-/// The same for 1 - x.y; see Cosine in kernel/points_cost.cpp.
+/// The same for 1 - x.y; see Cosine in cost/points_cost.cpp.
 constexpr double kNearlyParallel = 1.0 / (1 << 14);
 
 /// kDepth coordinates of some points, coordinate by coordinate; zeros beyond the last point and coordinate.

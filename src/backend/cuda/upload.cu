@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backend/cuda/transfer.hpp"
-#include "kernel/block_points.hpp"
-#include "kernel/cost_source.hpp"
+#include "cost/block_points.hpp"
+#include "cost/cost_source.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {

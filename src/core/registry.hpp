@@ -1,0 +1,49 @@
+// Implementations by name.
+#pragma once
+
+#include <deque>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+
+/// Entry has a `name`, and a `missing` where it may not be in this build: empty, or why it is not. Entries stay where
+/// they are: references to them remain valid. Adding one is for the start of a program: it must not happen while
+/// another thread solves.
+template <class Entry>
+class Registry {
+ public:
+  Registry(std::initializer_list<Entry> entries) : entries_(entries) {}
+
+  void add(Entry entry) { entries_.push_back(std::move(entry)); }
+
+  [[nodiscard]] auto begin() const { return entries_.begin(); }
+  [[nodiscard]] auto end() const { return entries_.end(); }
+
+  /// The entry of that name; InputError(flag) listing the alternatives if there is none.
+  const Entry& find(std::string_view name, const std::string& flag) const {
+    std::string known;
+    for (const Entry& entry : entries_) {
+      if (entry.name == name) return entry;
+      known += (known.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    throw InputError(flag, "unknown name '" + std::string(name) + "'", "this build knows: " + known);
+  }
+
+  /// Likewise, and it must be in this build. remedy: what to use instead.
+  const Entry& find_available(std::string_view name, const std::string& flag, const std::string& remedy) const {
+    const Entry& entry = find(name, flag);
+    if (entry.missing.empty()) return entry;
+    throw InputError(flag, "'" + std::string(name) + "' was asked for but this is " + std::string(entry.missing),
+                     remedy);
+  }
+
+ private:
+  std::deque<Entry> entries_;
+};
+
+}  // namespace fedsinkhorn

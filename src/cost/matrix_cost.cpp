@@ -1,0 +1,101 @@
+#include "cost/matrix_cost.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace fedsinkhorn {
+namespace {
+
+template <class T>
+class MatrixCost : public CostSource {
+ public:
+  MatrixCost(const MatrixView<T>& matrix, CostBlock block) : matrix_(matrix), block_(std::move(block)) {}
+
+  [[nodiscard]] std::size_t rows() const override { return block_.rows.size(); }
+  [[nodiscard]] std::size_t columns() const override { return block_.columns.size(); }
+
+ protected:
+  /// A row of the matrix by its position among all rows.
+  [[nodiscard]] const T* row(std::size_t position) const { return matrix_.row(position - block_.first_held); }
+  [[nodiscard]] const CostBlock& block() const { return block_; }
+  void let_go(std::size_t first, std::size_t last) const {
+    const auto& done = std::get<CostMatrix>(block_.input->cost).rows_done;
+    if (done) done(first - block_.first_held, last - first);
+  }
+
+ private:
+  MatrixView<T> matrix_;
+  CostBlock block_;
+};
+
+template <class T>
+class Straight final : public MatrixCost<T> {
+ public:
+  Straight(const MatrixView<T>& matrix, const CostBlock& block)
+      : MatrixCost<T>(matrix, block),
+        consecutive_columns_(block.columns.empty() ||
+                             block.columns.back() - block.columns.front() + 1 == block.columns.size()) {}
+
+  void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
+            std::size_t stride) const override {
+    const std::size_t* chosen = this->block().columns.data() + column;
+    for (std::size_t k = 0; k < row_count; ++k) {
+      const T* from = this->row(this->block().rows[row + k]);
+      double* to = out + k * stride;
+      if (consecutive_columns_) {
+        if (column_count > 0) std::copy(from + chosen[0], from + chosen[0] + column_count, to);
+      } else {
+        for (std::size_t j = 0; j < column_count; ++j) to[j] = static_cast<double>(from[chosen[j]]);
+      }
+    }
+  }
+
+  [[nodiscard]] const double* row_in_place(std::size_t row) const override {
+    if constexpr (std::is_same_v<T, double>) {
+      if (consecutive_columns_ && !this->block().columns.empty()) {
+        return this->row(this->block().rows[row]) + this->block().columns.front();
+      }
+    }
+    return nullptr;
+  }
+
+  void rows_done(std::size_t row, std::size_t row_count) const override {
+    if (row_count == 0) return;
+    const std::vector<std::size_t>& rows = this->block().rows;
+    this->let_go(rows[row], rows[row + row_count - 1] + 1);
+  }
+
+ private:
+  bool consecutive_columns_;
+};
+
+/// C(i, j) read as C(j, i), from rows that have the numbers of the block's columns. A strip of columns is a few hundred
+/// rows of the matrix, and eight rows of the block are one cache line of each.
+template <class T>
+class Transposed final : public MatrixCost<T> {
+ public:
+  using MatrixCost<T>::MatrixCost;
+
+  void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
+            std::size_t stride) const override {
+    const std::size_t* chosen = this->block().rows.data() + row;
+    for (std::size_t j = 0; j < column_count; ++j) {
+      const T* from = this->row(this->block().columns[column + j]);
+      for (std::size_t k = 0; k < row_count; ++k) out[k * stride + j] = static_cast<double>(from[chosen[k]]);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<CostSource> make_matrix_cost(const CostBlock& block) {
+  return std::visit(
+      [&]<class T>(const MatrixView<T>& matrix) -> std::unique_ptr<CostSource> {
+        if (block.transposed) return std::make_unique<Transposed<T>>(matrix, block);
+        return std::make_unique<Straight<T>>(matrix, block);
+      },
+      std::get<CostMatrix>(block.input->cost).matrix);
+}
+
+}  // namespace fedsinkhorn

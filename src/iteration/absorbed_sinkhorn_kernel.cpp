@@ -1,0 +1,342 @@
+// What the kernel is built around: rounds in logs, absorption, and levels of epsilon.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "iteration/absorbed_sinkhorn.hpp"
+#include "iteration/agreement.hpp"
+#include "iteration/rebuilding.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+// From logarithms to values whose total over all clients is the mass.
+void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {
+  const Collectives& clients = topology_.clients();
+  double largest = -kInfinity;
+  for (const double x : logs) largest = std::max(largest, x);
+  largest = greatest_of_all(clients, largest);
+  ExactSum total;
+  for (double& x : logs) total.add(x = std::exp(x - largest));
+  add_up_of_all(clients, {&total, 1});
+  for (double& x : logs) x *= problem_.mass / total.total();
+}
+
+// phi_i = -epsilon log sum_j exp((psi_j - C_ij) / epsilon), then psi_j = -epsilon log sum_i a_i exp((phi_i - C_ij) /
+// epsilon), so that u = a and v = b.
+AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const double> psi) {
+  const Timer timer;
+  LogSums sums{std::vector<double>(n_), std::vector<double>(m_)};
+  topology_.row_log_sums(psi, sums.rows);
+  std::vector<double> log_a(n_);
+  for (std::size_t i = 0; i < n_; ++i) {
+    phi_[i] = -epsilon_ * sums.rows[i];
+    log_a[i] = std::log(problem_.a[i]);
+  }
+  topology_.column_log_sums(phi_, log_a, sums.columns);
+  for (std::size_t j = 0; j < m_; ++j) psi_[j] = -epsilon_ * sums.columns[j];
+  log_seconds_ = std::max(log_seconds_, timer.seconds());
+  return sums;
+}
+
+// Moves the deviations, which are relative to phi and psi, to the nearest points of the grid around the given ones.
+void AbsorbedSinkhorn::move_to_grid(std::vector<double>& phi, std::vector<double>& psi, Deviations& rows,
+                                    Deviations& columns) const {
+  const double largest = std::max(largest_magnitude(phi), largest_magnitude(psi));
+  const double grid = exact_grid(greatest_of_all(topology_.clients(), largest));
+  for (double& x : phi) x = round_to_grid(x, grid);
+  for (double& x : psi) x = round_to_grid(x, grid);
+  rows.move(phi_, phi, epsilon_);
+  columns.move(psi_, psi, epsilon_);
+}
+
+// phi and psi become the given ones, and u and v what the deviations from them say.
+void AbsorbedSinkhorn::take(std::vector<double> phi, std::vector<double> psi, const Deviations& rows,
+                            const Deviations& columns) {
+  phi_ = std::move(phi);
+  psi_ = std::move(psi);
+  for (std::size_t k = 0; k < active(); ++k) {
+    rows.write_scalings(k, part(u_, k, n_));
+    columns.write_scalings(k, part(v_, k, m_));
+  }
+}
+
+// phi and psi, which a round in logs has found, are brought onto the grid.
+void AbsorbedSinkhorn::adopt(Deviations& rows, Deviations& columns) {
+  std::vector<double> phi = phi_;
+  std::vector<double> psi = psi_;
+  move_to_grid(phi, psi, rows, columns);
+  take(std::move(phi), std::move(psi), rows, columns);
+}
+
+// Targets that a common kernel cannot serve.
+std::vector<bool> AbsorbedSinkhorn::far_from_middle(const Deviations& rows, const Deviations& columns) const {
+  const double far = std::log(safe_scaling_) / 2;
+  std::vector<bool> are_far(active());
+  if (active() <= 1) return are_far;
+  for (std::size_t k = 0; k < active(); ++k) are_far[k] = rows.any_beyond(k, far) || columns.any_beyond(k, far);
+  any_of_all(topology_.clients(), are_far);
+  return are_far;
+}
+
+void AbsorbedSinkhorn::set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
+                                 const std::function<Outcome(std::size_t)>& as_it_stands) {
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    if (leaves[k]) apart_.push_back(as_it_stands(k));
+  }
+  for (std::size_t k = leaves.size(); k-- > 0;) {
+    if (!leaves[k]) continue;
+    remove(k);
+    rows.remove(k);
+    columns.remove(k);
+  }
+}
+
+void AbsorbedSinkhorn::first_round() {
+  const Stopwatch::Scope timed(monitor_.iterating());
+  const Rebuilding counted(traffic_);
+  iteration_ = checked_ = made_here_ = 1;
+  if (!open_first_round()) first_round_in_logs();
+}
+
+// From g = 0, in logs: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target; then
+// g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
+void AbsorbedSinkhorn::first_round_in_logs() {
+  const Norm norm = monitor_.options().norm;
+  LogSums sums = log_half_steps(std::vector<double>(m_, 0.0));
+
+  // The errors the half-steps met. u = v = 1 defines the first plan up to a factor.
+  to_right_mass(sums.rows);
+  for (double& s : sums.columns) s = std::exp(s);
+  std::vector<Note> notes(active());
+  for (std::size_t k = 0; k < active(); ++k) {
+    notes[k].error_a = error_part(norm, sums.rows.data(), problem_.a.data(), n_);
+    notes[k].error_b = error_part(norm, sums.columns.data(), b(k), m_);
+  }
+
+  Deviations rows(n_, masses_a());
+  Deviations columns(m_, masses());
+  adopt(rows, columns);
+  rebuild(notes);
+  if (stop_) throw Interrupted();
+  if (monitor_.is_check(iteration_)) record_and_finish(notes);
+}
+
+// From g as it was given, but for a constant, which would only cost digits.
+void AbsorbedSinkhorn::start_from_given() {
+  const Stopwatch::Scope timed(monitor_.iterating());
+  const Rebuilding counted(traffic_);
+  iteration_ = checked_ = made_here_ = 1;
+  // Of each target the greatest g, and the least with its sign changed.
+  std::vector<double> ends(2 * active(), -kInfinity);
+  for (std::size_t k = 0; k < active(); ++k) {
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (!(b(k)[j] > 0)) continue;
+      const double g = problem_.initial_g(ids_[k])[j];
+      ends[2 * k] = std::max(ends[2 * k], g);
+      ends[2 * k + 1] = std::max(ends[2 * k + 1], -g);
+    }
+  }
+  greatest_of_all(topology_.clients(), ends);
+  std::vector<double> logs(active() * m_, -kInfinity);  // log(v / b), relative to psi = 0
+  for (std::size_t k = 0; k < active(); ++k) {
+    for (std::size_t j = 0; j < m_; ++j) {
+      const double g = problem_.initial_g(ids_[k])[j] - ends[2 * k];
+      if (b(k)[j] > 0) logs[k * m_ + j] = g / epsilon_ - std::log(b(k)[j]);
+    }
+    start_spread_ = std::max(start_spread_, ends[2 * k] + ends[2 * k + 1]);
+  }
+  Deviations columns(m_, masses(), std::move(logs));
+  std::fill(psi_.begin(), psi_.end(), 0.0);
+  std::fill(phi_.begin(), phi_.end(), 0.0);
+  for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
+  const Arrival arrival = relocate(columns, epsilon_, started_in_spite_, [this](std::size_t slot) {
+    Outcome not_begun;  // without potentials: it starts here again, by itself
+    not_begun.target = ids_[slot];
+    not_begun.epsilon = epsilon_;
+    return not_begun;
+  });
+  std::vector<Note> notes(active());
+  if (active() > 0 && !arrival.is_built) rebuild(notes);
+  if (!stop_ || std::exchange(started_in_spite_, true)) return;
+  if (finished_.empty()) throw Interrupted();
+  // Others are finished: this target is not to be without any potentials.
+  stop_request_.ignore();
+  start_from_given();
+}
+
+// One round in logs for a target that is alone, from potentials f_old, g_old.
+void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
+  const Rebuilding counted(traffic_);
+  const Norm norm = monitor_.options().norm;
+  Standing before = standing();
+  --before.iteration;  // the one that this is to replace
+  --before.made_here;
+  LogSums sums = log_half_steps(g_old);
+  for (std::size_t i = 0; i < n_; ++i) sums.rows[i] = std::exp(f_old[i] / epsilon_ + sums.rows[i]);
+  for (std::size_t j = 0; j < m_; ++j) {
+    sums.columns[j] = b(0)[j] > 0 ? std::exp(g_old[j] / epsilon_ + sums.columns[j]) : 0.0;
+  }
+  std::vector<Note> notes(1);
+  std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem_.a.data(), n_),
+                                     error_part(norm, sums.columns.data(), b(0), m_)};
+  combine_of_all(topology_.clients(), norm, errors);
+  notes[0].error_a = errors[0];
+  notes[0].error_b = errors[1];
+  Deviations rows(n_, masses_a());
+  Deviations columns(m_, masses());
+  adopt(rows, columns);
+  mixtures_[0] = {};
+  ++absorptions_;
+  std::vector<Note> shared(1);
+  rebuild(shared);
+  if (stop_) return stand_again(before);
+  if (check) record_and_finish(notes);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// Moves the middle of log(u/a) and log(v/b) over all targets into phi and psi. Targets that are still far from their
+// middle afterwards are set apart.
+void AbsorbedSinkhorn::build_around_scalings() {
+  const Rebuilding counted(traffic_);
+  Deviations rows(u_, n_, masses_a());
+  Deviations columns(v_, m_, masses());
+  std::vector<double> phi = rows.centre(phi_, epsilon_);
+  std::vector<double> psi = columns.centre(psi_, epsilon_);
+  move_to_grid(phi, psi, rows, columns);
+  set_apart(far_from_middle(rows, columns), rows, columns,
+            [this](std::size_t slot) { return outcome(slot, Status::iteration_limit, {}); });
+  take(std::move(phi), std::move(psi), rows, columns);
+  std::vector<Note> notes(active());
+  if (active() > 0) rebuild(notes);
+}
+
+// Builds the kernel around phi and psi and shares v and the notes.
+//
+// Potentials of a feasible problem are bounded by the costs along a path of allowed pairs from any row to any other: a
+// single pair where nothing is forbidden, at most all rows and columns otherwise. A start may have been further apart.
+void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
+  topology_.absorb(phi_, psi_);
+  is_kernel_new_ = true;
+  const auto lines = static_cast<double>(problem_.rows.size() + problem_.columns.size());
+  const double steps = problem_.has_forbidden_pairs ? lines : 4;
+  const double per_step = problem_.largest_cost + epsilon_ * std::log(problem_.mass / problem_.least_mass);
+  const double bound = 2 * (steps * per_step + start_spread_) + 2000 * epsilon_;
+  const auto outside = [bound](double x) { return !(std::abs(x) <= bound); };
+  const bool runaway = std::any_of(phi_.begin(), phi_.end(), outside) || std::any_of(psi_.begin(), psi_.end(), outside);
+  if (runaway) notes[0].set(Note::kRunaway);
+  share(v_, notes);
+  runaway_ = notes[0].has(Note::kRunaway);
+  x_ = v_;
+  for (const auto& acceleration : accelerations_) acceleration->restart();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// On to the next level, if this one has served its purpose. Each opens with a round that builds its kernel, or one in
+// logs, which counts; if that finds nothing left to do, the level is left at once.
+void AbsorbedSinkhorn::anneal() {
+  if (active() == 0) return;
+  double gain = 0;
+  for (const auto& acceleration : accelerations_) gain = std::max(gain, acceleration->gain());
+  if (annealing_.is_last()) {
+    annealing_.watch(iteration_, gain);
+    if (!annealing_.begins(iteration_)) return;
+  } else {
+    if (!annealing_.is_done(iteration_, gain)) return;
+    annealing_.descend(iteration_);
+  }
+  const Rebuilding counted(traffic_);
+  const Standing before = standing();
+  Arrival arrival = open_level();
+  while (active() > 0 && !stop_ && !annealing_.is_last() && annealing_.is_done(iteration_, arrival.gain)) {
+    annealing_.descend(iteration_);
+    arrival = open_level();
+  }
+  std::vector<Note> notes(active());
+  if (active() > 0 && !arrival.is_built) rebuild(notes);
+  if (stop_) stand_again(before);
+}
+
+// The round that a level begins with.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
+  ++iteration_;
+  ++made_here_;
+  ++levels_;
+  return change_epsilon(annealing_.epsilon(), iteration_ - 1, false);
+}
+
+// iterations: made by targets that are set apart instead.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations,
+                                                           bool in_spite_of_stop) {
+  Deviations columns(v_, m_, masses());
+  return relocate(columns, epsilon, in_spite_of_stop, [this, iterations](std::size_t slot) {
+    Outcome standing = outcome(slot, Status::iteration_limit, {});
+    standing.iterations = iterations;
+    return standing;
+  });
+}
+
+// Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon, by a
+// round that starts there. How far a target is from the middle of all stays, in cost units; those too far are set apart
+// as they stand.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
+                                                     const std::function<Outcome(std::size_t)>& as_it_stands) {
+  const std::vector<double> psi = columns.centre(psi_, epsilon_);
+  const std::vector<double> phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
+  columns.move(psi_, psi, epsilon_);
+  columns.scale(epsilon_ / epsilon);
+  Deviations rows(n_, masses_a());
+  set_apart(far_from_middle(rows, columns), rows, columns, as_it_stands);
+  epsilon_ = epsilon;
+  topology_.set_epsilon(epsilon_);
+  if (active() == 0) return {};
+  if (!in_spite_of_stop) {
+    if (const auto gain = open_around(psi, phi, columns)) return {*gain, true};
+  }
+  return relocate_in_logs(psi, phi, rows, columns);
+}
+
+// A round in logs from the middle of the targets, weighted with the mean of their b. The kernel is not yet built.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate_in_logs(std::span<const double> psi, std::span<const double> phi,
+                                                             Deviations& rows, Deviations& columns) {
+  std::vector<double> mean_b(m_);
+  std::vector<double> g(m_);
+  for (std::size_t j = 0; j < m_; ++j) {
+    for (std::size_t k = 0; k < active(); ++k) mean_b[j] += b(k)[j] / static_cast<double>(active());
+    g[j] = psi[j] + epsilon_ * std::log(mean_b[j]);
+  }
+  LogSums sums = log_half_steps(g);
+
+  ExactSum gain;
+  for (std::size_t i = 0; i < n_; ++i) {
+    sums.rows[i] = std::log(problem_.a[i]) + (phi[i] - phi_[i]) / epsilon_;
+  }
+  to_right_mass(sums.rows);  // the plan that f and g of another epsilon define is one up to a factor
+  for (std::size_t j = 0; j < m_; ++j) {
+    const double residual = (psi_[j] - psi[j]) / epsilon_;  // log(b / columns)
+    if (mean_b[j] > 0) gain.add(mean_b[j] * residual);
+    sums.columns[j] = mean_b[j] > 0 ? mean_b[j] * std::exp(-residual) : 0.0;
+  }
+  add_up_of_all(topology_.clients(), {&gain, 1});
+  const Norm norm = monitor_.options().norm;
+  std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem_.a.data(), n_),
+                                     error_part(norm, sums.columns.data(), mean_b.data(), m_)};
+  combine_of_all(topology_.clients(), norm, errors);
+  const MarginalErrors met{error_of(norm, errors[0]), error_of(norm, errors[1])};
+  if (monitor_.is_check(iteration_) && !std::isnan(worse(met.a, met.b))) record(iteration_, met);
+  checked_ = iteration_;
+  adopt(rows, columns);
+  return {gain.total(), false};
+}
+
+}  // namespace fedsinkhorn

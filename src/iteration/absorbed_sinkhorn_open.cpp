@@ -1,0 +1,137 @@
+// Rounds that build the kernel as they go: the first one, and those that open a level of epsilon.
+//
+// Given psi, phi_i = -max_j (psi_j - C_ij) makes the largest entry of every row of K one. With that phi the round is an
+// ordinary one, and a pass that writes the rows of K, uses them for q = K x and adds them to r = K' u takes one read of
+// the costs, one exponential an entry and one write of K. (In logs it takes three reads and up to four exponentials.)
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "iteration/absorbed_sinkhorn.hpp"
+#include "iteration/agreement.hpp"
+#include "iteration/rebuilding.hpp"
+#include "topology/scalings.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Exponents of the entries that matter are at most the logarithm of this, and their rounding errors that many times
+// larger than those of a kernel around the solution.
+constexpr double kWideScaling = 0x1p56;
+
+}  // namespace
+
+// The grid for psi and the phi that will be found; infinite if some client cannot find it. It takes a single pass over
+// whole rows, which is the same for all clients, and a backend that can, which is not.
+double AbsorbedSinkhorn::opening_grid(std::span<const double> psi) const {
+  if (topology_.passes() != Passes::fused) return kInfinity;
+  const double largest = topology_.can_open() ? largest_magnitude(psi) + problem_.largest_cost : kInfinity;
+  const double of_all = greatest_of_all(topology_.clients(), largest);
+  return std::isfinite(of_all) ? exact_grid(of_all) : kInfinity;
+}
+
+// From x_, around psi_. log_rows: f / epsilon, f being what the rows' potentials are taken for so far, for the error
+// that the round meets.
+AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span<const double> log_rows) {
+  const Timer timer;
+  const Norm norm = monitor_.options().norm;
+  Opening opening;
+  opening.notes.resize(active());
+  topology_.open(psi_, grid);
+  share(x_, opening.notes);
+  if (stop_) return {true, false, 0, {}};
+  half_steps();
+  ++openings_;
+  std::ranges::copy(topology_.opened(), phi_.begin());
+
+  std::vector<double> rows(n_);
+  for (std::size_t i = 0; i < n_; ++i) {
+    for (std::size_t k = 0; k < active(); ++k) rows[i] += q_[k * n_ + i] / static_cast<double>(active());
+    rows[i] = log_rows[i] - phi_[i] / epsilon_ + std::log(rows[i]);
+  }
+  to_right_mass(rows);  // f and g that belong to another epsilon, or to none, define a plan up to a factor
+  const double safe = std::min(safe_scaling_, kWideScaling);
+  for (std::size_t k = 0; k < active(); ++k) {
+    Note note;
+    const std::span<const double> r = part(r_, k, m_);
+    divide(b(k), r, part(v_next_, k, m_));
+    for (const Judgement& side : {judge_scalings(part(q_, k, n_), part(u_next_, k, n_), problem_.a.data(), safe),
+                                  judge_scalings(r, part(v_next_, k, m_), b(k), safe)}) {
+      if (side.stretched || !topology_.keeps_opened()) note.set(Note::kStretched);
+      if (!side.usable) note.set(Note::kUnusable);
+    }
+    note.error_a = error_part(norm, rows.data(), problem_.a.data(), n_);
+    note.error_b = error_part(norm, x_.data() + k * m_, r.data(), b(k), m_);
+    note.sums.resize(1);
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (b(k)[j] > 0) note.sums[0].add(b(k)[j] * std::log(v_next_[k * m_ + j] / x_[k * m_ + j]));
+    }
+    opening.notes[k] = std::move(note);
+  }
+  share(v_next_, opening.notes);
+  log_seconds_ = std::max(log_seconds_, 2 * timer.seconds());
+  if (stop_) return {true, false, 0, {}};
+
+  opening.is_usable = true;
+  for (const Note& note : opening.notes) {
+    opening.is_usable &= !note.has(Note::kUnusable);
+    opening.is_stretched |= note.has(Note::kStretched);
+    opening.gain = std::max(opening.gain, note.sums[0].total());
+  }
+  if (!opening.is_usable) return opening;
+  std::swap(u_, u_next_);
+  std::swap(v_, v_next_);
+  x_ = v_;
+  std::ranges::fill(mixtures_, Mixture{});
+  for (const auto& acceleration : accelerations_) acceleration->restart();
+  topology_.settle();
+  return opening;
+}
+
+// From g = 0, so that all targets have the same u, and v / b. False if it has to be done in logs.
+bool AbsorbedSinkhorn::open_first_round() {
+  std::ranges::fill(psi_, 0.0);
+  std::ranges::fill(x_, 1.0);
+  const double grid = opening_grid(psi_);
+  if (!std::isfinite(grid)) return false;
+  const Opening opening = opening_round(grid, std::vector<double>(n_, 0.0));
+  if (stop_) throw Interrupted();
+  if (!opening.is_usable) return false;
+  if (opening.is_stretched) build_around_scalings();
+  if (stop_) throw Interrupted();
+  if (monitor_.is_check(iteration_)) record_and_finish(opening.notes);
+  return true;
+}
+
+// From the middle of the targets, psi, and their deviations from it. phi: the middle of the rows' potentials, so far.
+// Returns the gain; nothing if it has to be done in logs.
+std::optional<double> AbsorbedSinkhorn::open_around(std::span<const double> psi, std::span<const double> phi,
+                                                    Deviations columns) {
+  const double grid = opening_grid(psi);
+  if (!std::isfinite(grid)) return std::nullopt;
+  for (std::size_t j = 0; j < m_; ++j) psi_[j] = round_to_grid(psi[j], grid);
+  columns.move(psi, psi_, epsilon_);
+  std::vector<double> log_rows(n_);
+  for (std::size_t i = 0; i < n_; ++i) log_rows[i] = std::log(problem_.a[i]) + phi[i] / epsilon_;
+  for (std::size_t k = 0; k < active(); ++k) columns.write_scalings(k, part(x_, k, m_));
+  const Opening opening = opening_round(grid, log_rows);
+  if (stop_) return 0;
+  if (!opening.is_usable) return std::nullopt;
+  const Norm norm = monitor_.options().norm;
+  MarginalErrors met;
+  for (const Note& note : opening.notes) {
+    met.a = worse(met.a, error_of(norm, note.error_a));
+    met.b = worse(met.b, error_of(norm, note.error_b));
+  }
+  if (monitor_.is_check(iteration_)) record(iteration_, met);
+  checked_ = iteration_;
+  if (opening.is_stretched) build_around_scalings();
+  return opening.gain;
+}
+
+}  // namespace fedsinkhorn

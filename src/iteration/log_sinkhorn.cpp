@@ -1,0 +1,100 @@
+#include "iteration/log_sinkhorn.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "core/stopwatch.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "iteration/agreement.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor& monitor, StopRequest& stop,
+                     std::size_t target) {
+  const Options& options = monitor.options();
+  const double epsilon = problem.epsilon;
+  const std::size_t n = problem.n();
+  const std::size_t m = problem.m();
+  const double* b = problem.target(target);
+  std::vector<double> f(n, 0.0);
+  std::vector<double> g(m, 0.0);
+  if (problem.has_initial_g) g.assign(problem.initial_g(target), problem.initial_g(target) + m);
+  std::vector<double> row_sums(n);
+  std::vector<double> column_sums(m);
+  const std::vector<double> no_weights(n, 0.0);
+
+  // The marginals of exp((f + g - C) / epsilon), given the log sums over the other side.
+  const auto error = [&](const std::vector<double>& potential, const std::vector<double>& log_sums,
+                         const double* mass) {
+    std::vector<double> sums(potential.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::exp(potential[i] / epsilon + log_sums[i]);
+    ErrorPart part = error_part(options.norm, sums.data(), mass, sums.size());
+    combine_of_all(topology.clients(), options.norm, {&part, 1});
+    return error_of(options.norm, part);
+  };
+
+  Outcome outcome;
+  outcome.target = target;
+  topology.row_log_sums(g, row_sums);
+  double longest = 0;  // of the iterations, in seconds
+  for (std::int64_t iteration = 1;; ++iteration) {
+    const Stopwatch::Scope timed(monitor.iterating());
+    const Timer timer;
+    const std::vector<double> f_before = f;
+    const std::vector<double> g_before = g;
+    const double error_a = error(f, row_sums, problem.a.data());
+    for (std::size_t i = 0; i < n; ++i) f[i] = epsilon * (std::log(problem.a[i]) - row_sums[i]);
+    topology.column_log_sums(f, no_weights, column_sums);
+    const double error_b = error(g, column_sums, b);
+    for (std::size_t j = 0; j < m; ++j) g[j] = b[j] > 0 ? epsilon * (std::log(b[j]) - column_sums[j]) : -kInfinity;
+    topology.row_log_sums(g, row_sums);  // needed by the next iteration, and to judge this one
+
+    longest = std::max(longest, timer.seconds());
+    std::vector<double> of_all = {monitor.interrupted() ? 1.0 : 0.0, longest};
+    greatest_of_all(topology.clients(), of_all);
+    if (of_all[0] > 0) {  // some client may have left out a part of it
+      if (iteration == 1 && target == 0) throw Interrupted();
+      if (of_all[1] <= kPatience) stop.ignore();
+      f = f_before;
+      g = g_before;
+      outcome.status = Status::interrupted;
+      break;
+    }
+
+    outcome.iterations = iteration;
+    outcome.error = {error(f, row_sums, problem.a.data()), error(g, column_sums, b)};
+    if (monitor.is_check(iteration))
+      monitor.record(iteration, {error_a, error_b}, problem.targets - target, {.epsilon = epsilon});
+    if (!std::isfinite(outcome.error.a) || !std::isfinite(outcome.error.b)) {
+      outcome.status = Status::diverged;
+      break;
+    }
+    if (monitor.is_check(iteration) && monitor.small_enough(worse(outcome.error.a, outcome.error.b))) {
+      outcome.status = Status::converged;
+      break;
+    }
+    if (iteration >= options.max_iterations) {
+      outcome.status = Status::iteration_limit;
+      break;
+    }
+  }
+  outcome.f = {f, std::vector<double>(n)};
+  outcome.g = {g, std::vector<double>(m)};
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
+                                  StopRequest& stop) {
+  std::vector<Outcome> outcomes;
+  for (std::size_t k = 0; k < problem.targets; ++k) {
+    outcomes.push_back(solve_target(problem, topology, monitor, stop, k));
+  }
+  return outcomes;
+}
+
+}  // namespace fedsinkhorn

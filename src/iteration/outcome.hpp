@@ -1,0 +1,31 @@
+// What an iteration hands over for each target, before costs are evaluated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "fedsinkhorn/result.hpp"
+#include "iteration/potentials.hpp"
+
+namespace fedsinkhorn {
+
+/// Of all rows and columns, as far as this client has heard of those of others.
+struct WholePotentials {
+  Potential f;
+  Potential g;
+};
+
+/// In the units of the checked problem, which may not be those of the masses given (CheckedProblem::mass_exponent).
+struct Outcome {
+  std::size_t target = 0;
+  Status status = Status::iteration_limit;
+  std::int64_t iterations = 0;
+  double epsilon = 0;    ///< for which they are potentials: another than the problem's on the way only
+  Potential f;           ///< active rows
+  Potential g;           ///< active columns
+  MarginalErrors error;  ///< at the precision of the iteration
+  std::optional<WholePotentials> whole;
+};
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,25 @@
+// How rounds are accelerated, if they are.
+#pragma once
+
+#include <cstddef>
+
+#include "fedsinkhorn/options.hpp"
+#include "method/acceleration.hpp"
+#include "simd/simd.hpp"
+
+namespace fedsinkhorn {
+
+struct Pacing {
+  const MethodEntry& method;
+  std::size_t memory = 0;
+  const cpu::SumOps& ops = cpu::simd("auto").sums;
+};
+
+/// Differences kept of each target. They take memory of as many vectors at every holder of v.
+[[nodiscard]] inline std::size_t differences_kept(const Options& options, std::size_t targets) {
+  if (options.memory > 0) return options.memory;
+  if (targets <= 8) return 24;
+  return targets <= 64 ? 8 : 4;
+}
+
+}  // namespace fedsinkhorn

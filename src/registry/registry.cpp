@@ -1,0 +1,50 @@
+#include "registry/registry.hpp"
+
+#include "backend/cpu/cpu_block.hpp"
+#include "backend/cuda/cuda_block.hpp"
+#include "build_info.hpp"
+
+namespace fedsinkhorn {
+
+Registry<TopologyEntry>& topologies() {
+  static Registry<TopologyEntry> entries = {
+      TopologyEntry{
+          .name = "centralized", .layout = centralized_layout, .make = make_centralized, .several_clients = false},
+      TopologyEntry{.name = "all-to-all", .layout = all_to_all_layout, .make = make_all_to_all},
+      TopologyEntry{.name = "star", .layout = star_layout, .make = make_star, .route = Route::through_root},
+      TopologyEntry{.name = "grid", .layout = grid_layout, .make = make_grid, .takes_local_steps = false},
+      TopologyEntry{.name = "row-reduce", .layout = row_reduce_layout, .make = make_row_reduce},
+      TopologyEntry{.name = "async", .layout = all_to_all_layout, .make = make_asynchronous, .is_asynchronous = true},
+  };
+  return entries;
+}
+
+Registry<MethodEntry>& methods() {
+  static Registry<MethodEntry> entries = {
+      MethodEntry{.name = "auto", .make = make_anderson, .anneals = true},
+      MethodEntry{.name = "anderson", .make = make_anderson},
+      MethodEntry{.name = "overrelaxed", .make = make_overrelaxation, .relaxes = true},
+      MethodEntry{.name = "sinkhorn"},
+  };
+  return entries;
+}
+
+Registry<BackendEntry>& backends() {
+  static Registry<BackendEntry> entries = {
+      BackendEntry{"auto", ""},
+      BackendEntry{"cpu", "", make_cpu_block},
+      BackendEntry{"cuda", build_info::kCuda ? "" : "built without CUDA", cuda::make_cuda_block},
+  };
+  return entries;
+}
+
+Registry<OptionalEntry>& transports() {
+  static Registry<OptionalEntry> entries = {
+      OptionalEntry{"threads", ""},
+      OptionalEntry{"mpi", build_info::kMpi ? "" : "built without MPI"},
+      OptionalEntry{"simulated", ""},
+  };
+  return entries;
+}
+
+}  // namespace fedsinkhorn

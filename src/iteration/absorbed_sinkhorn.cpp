@@ -18,13 +18,6 @@ namespace {
 /// No step of log v is longer than this, whatever the precision.
 constexpr double kLongestReach = 64;
 
-/// scalings become before^(1-omega) scalings^omega.
-void relax(double omega, std::span<const double> before, std::span<double> scalings) {
-  for (std::size_t i = 0; i < scalings.size(); ++i) {
-    if (before[i] > 0) scalings[i] = before[i] * std::pow(scalings[i] / before[i], omega);
-  }
-}
-
 }  // namespace
 
 AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic,
@@ -149,8 +142,9 @@ void AbsorbedSinkhorn::round() {
   // A few operations on each scaling: threads pay off for very many only.
   const int threads = active() * (n_ + m_) < (std::size_t{1} << 17) ? 1 : threads_;
   parallel_chunks(threads, active(), [&](std::size_t k, std::size_t) {
-    divide(b(k), part(r_, k, m_), part(v_next_, k, m_));
-    if (const double omega = relaxation(k); omega != 1) relax(omega, part(v_, k, m_), part(v_next_, k, m_));
+    const HalfStep step = column_step(k);
+    step.scale(part(r_, k, m_), part(v_next_, k, m_));
+    step.shorten(part(v_, k, m_), part(v_next_, k, m_));
     notes[k] = judge(k, check);
     if (!is_accelerated()) return;
     accelerations_[k]->describe({problem_.a,
@@ -197,9 +191,7 @@ void AbsorbedSinkhorn::round() {
 // q = K x, u = a / q, r = K' u.
 void AbsorbedSinkhorn::half_steps() {
   topology_.rows(active(), q_.data(), u_next_.data());
-  for (std::size_t k = 0; k < active(); ++k) {
-    if (const double omega = relaxation(k); omega != 1) relax(omega, part(u_, k, n_), part(u_next_, k, n_));
-  }
+  for (std::size_t k = 0; k < active(); ++k) row_step(k).shorten(part(u_, k, n_), part(u_next_, k, n_));
   topology_.columns(active(), u_next_.data(), r_.data());
 }
 

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "comm/counting.hpp"
+#include "core/half_step.hpp"
 #include "core/stop_request.hpp"
 #include "iteration/annealing.hpp"
 #include "iteration/claims.hpp"
@@ -159,6 +160,8 @@ class AbsorbedSinkhorn {
   [[nodiscard]] double relaxation(std::size_t slot) const {
     return is_accelerated() ? accelerations_[slot]->relaxation() : 1;
   }
+  [[nodiscard]] HalfStep row_step(std::size_t slot) const { return {problem_.a, {}, relaxation(slot)}; }
+  [[nodiscard]] HalfStep column_step(std::size_t slot) const { return {{b(slot), m_}, {}, relaxation(slot)}; }
   /// a, once for every slot.
   [[nodiscard]] std::vector<const double*> masses_a() const { return {active(), problem_.a.data()}; }
   /// b of every slot.

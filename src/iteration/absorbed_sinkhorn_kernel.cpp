@@ -34,15 +34,16 @@ void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {
 // epsilon), so that u = a and v = b.
 AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const double> psi) {
   const Timer timer;
+  const ScalingRule rule;
   LogSums sums{std::vector<double>(n_), std::vector<double>(m_)};
   topology_.row_log_sums(psi, sums.rows);
   std::vector<double> log_a(n_);
   for (std::size_t i = 0; i < n_; ++i) {
-    phi_[i] = -epsilon_ * sums.rows[i];
+    phi_[i] = rule.relative_potential(epsilon_, sums.rows[i]);
     log_a[i] = std::log(problem_.a[i]);
   }
   topology_.column_log_sums(phi_, log_a, sums.columns);
-  for (std::size_t j = 0; j < m_; ++j) psi_[j] = -epsilon_ * sums.columns[j];
+  for (std::size_t j = 0; j < m_; ++j) psi_[j] = rule.relative_potential(epsilon_, sums.columns[j]);
   log_seconds_ = std::max(log_seconds_, timer.seconds());
   return sums;
 }

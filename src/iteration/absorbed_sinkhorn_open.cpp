@@ -59,7 +59,7 @@ AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span
   for (std::size_t k = 0; k < active(); ++k) {
     Note note;
     const std::span<const double> r = part(r_, k, m_);
-    divide(b(k), r, part(v_next_, k, m_));
+    column_step(k).scale(r, part(v_next_, k, m_));
     for (const Judgement& side : {judge_scalings(part(q_, k, n_), part(u_next_, k, n_), problem_.a.data(), safe),
                                   judge_scalings(r, part(v_next_, k, m_), b(k), safe)}) {
       if (side.stretched || !topology_.keeps_opened()) note.set(Note::kStretched);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/half_step.hpp"
 #include "core/stop_request.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -123,6 +124,7 @@ class PreciseSinkhorn {
 
   PreciseOutcome solve(std::size_t target, Monitor& monitor) const {
     const Options& options = monitor.options();
+    const ScalingRule rule;
     std::vector<Number> a(problem_.a.begin(), problem_.a.end());
     std::vector<Number> b(problem_.target(target), problem_.target(target) + m_);
     // The totals agree to rounding in float64; here they must agree to 50 digits.
@@ -147,10 +149,10 @@ class PreciseSinkhorn {
       const std::vector<Number> v_before = v;
       const Stopwatch::Scope timed(monitor.iterating());
       const Number error_a = norm_of_difference(options.norm, product(u, q), a);
-      for (std::size_t i = 0; i < n_; ++i) u[i] = a[i] / q[i];
+      for (std::size_t i = 0; i < n_; ++i) u[i] = rule.scaling(a[i], q[i]);
       const std::vector<Number> r = apply_transposed(u);
       const Number error_b = norm_of_difference(options.norm, product(v, r), b);
-      for (std::size_t j = 0; j < m_; ++j) v[j] = b[j] / r[j];
+      for (std::size_t j = 0; j < m_; ++j) v[j] = rule.scaling(b[j], r[j]);
       q = apply(v);  // needed by the next iteration, and to judge this one
 
       if (monitor.interrupted()) {  // a part of it may have been left out

@@ -1,8 +1,8 @@
 #include "iteration/log_sinkhorn.hpp"
 
 #include <cmath>
-#include <limits>
 
+#include "core/half_step.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/agreement.hpp"
@@ -10,12 +10,11 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor& monitor, StopRequest& stop,
                      std::size_t target) {
   const Options& options = monitor.options();
   const double epsilon = problem.epsilon;
+  const ScalingRule rule;
   const std::size_t n = problem.n();
   const std::size_t m = problem.m();
   const double* b = problem.target(target);
@@ -46,10 +45,10 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
     const std::vector<double> f_before = f;
     const std::vector<double> g_before = g;
     const double error_a = error(f, row_sums, problem.a.data());
-    for (std::size_t i = 0; i < n; ++i) f[i] = epsilon * (std::log(problem.a[i]) - row_sums[i]);
+    for (std::size_t i = 0; i < n; ++i) f[i] = rule.potential(epsilon, problem.a[i], row_sums[i]);
     topology.column_log_sums(f, no_weights, column_sums);
     const double error_b = error(g, column_sums, b);
-    for (std::size_t j = 0; j < m; ++j) g[j] = b[j] > 0 ? epsilon * (std::log(b[j]) - column_sums[j]) : -kInfinity;
+    for (std::size_t j = 0; j < m; ++j) g[j] = rule.potential(epsilon, b[j], column_sums[j]);
     topology.row_log_sums(g, row_sums);  // needed by the next iteration, and to judge this one
 
     longest = std::max(longest, timer.seconds());

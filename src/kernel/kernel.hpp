@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "core/range.hpp"
+#include "core/half_step.hpp"
 #include "core/stop_request.hpp"
 #include "fedsinkhorn/options.hpp"
 
@@ -36,13 +36,8 @@ class Kernel {
   virtual void apply(std::size_t targets, const double* v, double* q) = 0;
   /// r = K' u. Each element is summed over the rows in order.
   virtual void apply_transposed(std::size_t targets, const double* u, double* r) = 0;
-  /// The same in pieces, rows in ascending order without gaps, as their u becomes known: the bits are those of the
-  /// whole. u: targets x rows.size().
-  virtual void begin_transposed(std::size_t targets) = 0;
-  virtual void add_transposed(std::size_t targets, Range rows, const double* u) = 0;
-  virtual void end_transposed(std::size_t targets, double* r) = 0;
   /// q = K v, u = a / q, r = K' u in a single pass over the rows of K.
-  virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) = 0;
+  virtual void fused(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) = 0;
 
   /// q = K v and r = K' u, in a single pass if it can.
   virtual void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {

@@ -8,12 +8,14 @@ namespace fedsinkhorn {
 
 Registry<TopologyEntry>& topologies() {
   static Registry<TopologyEntry> entries = {
-      TopologyEntry{
-          .name = "centralized", .layout = centralized_layout, .make = make_centralized, .several_clients = false},
-      TopologyEntry{.name = "all-to-all", .layout = all_to_all_layout, .make = make_all_to_all},
-      TopologyEntry{.name = "star", .layout = star_layout, .make = make_star, .route = Route::through_root},
-      TopologyEntry{.name = "grid", .layout = grid_layout, .make = make_grid, .takes_local_steps = false},
-      TopologyEntry{.name = "row-reduce", .layout = row_reduce_layout, .make = make_row_reduce},
+      TopologyEntry{.name = "centralized",
+                    .layout = centralized_layout,
+                    .exchanges = centralized_exchanges,
+                    .several_clients = false},
+      TopologyEntry{.name = "all-to-all", .layout = all_to_all_layout, .exchanges = all_to_all_exchanges},
+      TopologyEntry{.name = "star", .layout = star_layout, .exchanges = star_exchanges, .route = Route::through_root},
+      TopologyEntry{.name = "grid", .layout = grid_layout, .exchanges = grid_exchanges, .takes_local_steps = false},
+      TopologyEntry{.name = "row-reduce", .layout = row_reduce_layout, .exchanges = row_reduce_exchanges},
       TopologyEntry{.name = "async", .layout = all_to_all_layout, .make = make_asynchronous, .is_asynchronous = true},
   };
   return entries;

@@ -126,7 +126,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     stop.throw_if_made();
     const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks{kernel, simd, computing.backend->make_block, computing.device, problem.targets};
-    topology = entry.make({problem, effective, clients, blocks});
+    topology = make_topology(entry, {problem, effective, clients, blocks});
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;

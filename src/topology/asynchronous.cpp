@@ -3,32 +3,22 @@
 #include <cmath>
 #include <limits>
 
-#include "topology/all_to_all.hpp"
 #include "topology/bulletin.hpp"
 #include "topology/scalings.hpp"
+#include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// old and next are mixed: arithmetic (1 - eta) old + eta next, geometric old^(1 - eta) next^eta.
-void damp(DampingKind kind, double eta, std::span<const double> old, std::span<double> next) {
-  if (eta == 1) return;
-  for (std::size_t i = 0; i < next.size(); ++i) {
-    if (!(next[i] > 0)) continue;  // no mass
-    next[i] = kind == DampingKind::arithmetic ? (1 - eta) * old[i] + eta * next[i]
-                                              : old[i] * std::exp(eta * std::log(next[i] / old[i]));
-  }
-}
-
 /// Rounds are those of all-to-all. Between them clients iterate on their own rows and columns with the newest they
 /// have heard of the others, until one of them wants a round: because it takes the problem for solved, because
 /// scalings must be absorbed, or because the limit is reached. The round then measures the true marginals.
-class Asynchronous final : public AllToAll {
+class Asynchronous final : public Topology {
  public:
-  explicit Asynchronous(const TopologyContext& context)
-      : AllToAll(context),
+  Asynchronous(const TopologyContext& context, std::unique_ptr<Exchanges> exchanges)
+      : Topology(context, std::move(exchanges)),
         damping_(context.options.damping),
         damping_kind_(context.options.damping_kind),
         max_staleness_(static_cast<std::size_t>(context.options.max_staleness)),
@@ -41,7 +31,7 @@ class Asynchronous final : public AllToAll {
     ++stretches_;
     make_room(stretch.targets);
     const Bulletin::Apply apply = [&](SliceKind kind, std::size_t from, std::span<const double> values) {
-      kind == SliceKind::u ? hear_u(from, values) : hear_v(stretch.targets, from, values);
+      kind == SliceKind::u ? hear_u(stretch.targets, from, values) : hear_v(stretch.targets, from, values);
     };
     Bulletin bulletin(everyone_.communicator(), shape_of_messages(stretch.targets, stretch.iteration), apply, delays_);
     while (has_nothing(me()) && !bulletin.is_called()) bulletin.await_anything();
@@ -51,8 +41,8 @@ class Asynchronous final : public AllToAll {
       if (step != Step::left) ++made;
     }
     const std::int64_t most = bulletin.part(made, stretch.last - stretch.iteration);
-    exchanges_ += bulletin.waits() + 1;
-    columns_.gather(stretch.targets, stretch.v, v_.data());
+    exchanges_made_ += bulletin.waits() + 1;
+    exchange().columns_in(Payload::slice, stretch.targets, stretch.v, v_.data(), {});
     settle();
     return {most, made};
   }
@@ -60,10 +50,10 @@ class Asynchronous final : public AllToAll {
     is_ahead_ = false;
     settled_.clear();
     if (everyone_.size() == 1) return;  // there is nobody to lose
-    for (std::size_t slot = 0; slot * columns_.whole_size() < v_.size(); ++slot) settled_.push_back(heard(slot));
+    for (std::size_t slot = 0; slot * columns() < v_.size(); ++slot) settled_.push_back(heard(slot));
   }
   void remove(std::size_t slot) override {
-    AllToAll::remove(slot);
+    Topology::remove(slot);
     if (slot < settled_.size()) settled_.erase(settled_.begin() + static_cast<std::ptrdiff_t>(slot));
   }
 
@@ -91,10 +81,10 @@ class Asynchronous final : public AllToAll {
     // q = K[I,:] v, u_I = a_I / q
     bulletin.note_use(SliceKind::v);
     apply(targets, q_.data());
-    const auto a = [&](std::size_t) { return problem_.a.data(); };
-    if (!update(stretch, problem_.n(), a, q_, stretch.u, &Note::error_a, wants_round)) return Step::made_last;
-    std::copy_n(stretch.u, targets * problem_.n(), u_.begin() + first_of_own_u(targets));
-    tell(bulletin, SliceKind::u, stretch, number, message_u(targets));
+    const std::vector<const double*> masses_a(targets, problem_.a.data());
+    if (!update(stretch, problem_.n(), masses_a, q_, stretch.u, &Note::error_a, wants_round)) return Step::made_last;
+    place(targets, problem_.rows, me(), stretch.u, u_);
+    tell(bulletin, SliceKind::u, stretch, number, {stretch.u, targets * problem_.n()});
     bulletin.take();
     bulletin.await_answers(SliceKind::u);
     if (!bulletin.await_fresh(SliceKind::u, false)) return Step::left;
@@ -102,12 +92,8 @@ class Asynchronous final : public AllToAll {
     // r = K[:,J]' u, v_J = b_J / r
     bulletin.note_use(SliceKind::u);
     apply_transposed(targets, r_.data());
-    const auto b = [&](std::size_t k) { return stretch.b[k]; };
-    if (!update(stretch, problem_.m(), b, r_, stretch.v, &Note::error_b, wants_round)) return Step::made_last;
-    for (std::size_t k = 0; k < targets; ++k) {
-      std::copy_n(stretch.v + k * problem_.m(), problem_.m(),
-                  v_.begin() + static_cast<std::ptrdiff_t>(k * columns_.whole_size() + problem_.own_columns().first));
-    }
+    if (!update(stretch, problem_.m(), stretch.b, r_, stretch.v, &Note::error_b, wants_round)) return Step::made_last;
+    place(targets, problem_.columns, me(), stretch.v, v_);
     tell(bulletin, SliceKind::v, stretch, number, message_v(stretch));
     wants_round |= stretch.observe(number, estimate(&Note::error_a), estimate(&Note::error_b));
     return wants_round ? Step::made_last : Step::made;
@@ -115,24 +101,33 @@ class Asynchronous final : public AllToAll {
 
   /// scalings = masses / products, damped, for all targets, and the errors before that into this client's notes. False,
   /// with the scalings as they were, if some came out zero or infinite.
-  template <class Masses>
-  [[nodiscard]] bool update(const Stretch& stretch, std::size_t size, const Masses& masses,
+  [[nodiscard]] bool update(const Stretch& stretch, std::size_t size, Masses masses,
                             const std::vector<double>& products, double* scalings, ErrorPart Note::*error,
                             bool& wants_round) {
     next_.resize(stretch.targets * size);
     for (std::size_t k = 0; k < stretch.targets; ++k) {
+      const HalfStep step{{masses[k], size}, {}, 1, damping_, damping_kind_};
       const std::span<const double> product{products.data() + k * size, size};
       const std::span<const double> old{scalings + k * size, size};
       const std::span<double> next{next_.data() + k * size, size};
-      notes_[me()][k].*error = error_part(norm_, old.data(), product.data(), masses(k), size);
-      divide(masses(k), product, next);
-      const Judgement judgement = judge_scalings(product, next, masses(k), stretch.safe_scaling);
+      notes_[me()][k].*error = error_part(norm_, old.data(), product.data(), masses[k], size);
+      step.scale(product, next);
+      const Judgement judgement = judge_scalings(product, next, masses[k], stretch.safe_scaling);
       if (!judgement.usable) return false;
       wants_round |= judgement.stretched;
-      damp(damping_kind_, damping_, old, next);
+      step.shorten(old, next);
     }
     std::copy(next_.begin(), next_.end(), scalings);
     return true;
+  }
+
+  /// A client's slices, one target after the other, to where they are known.
+  static void place(std::size_t targets, const Side& side, std::size_t client, const double* values,
+                    std::vector<double>& known) {
+    const Range slice = side.slices[client];
+    for (std::size_t k = 0; k < targets; ++k) {
+      std::copy_n(values + k * slice.size(), slice.size(), known.data() + k * side.size() + slice.first);
+    }
   }
 
   // Published every local_steps iterations, and in time for those who wait for anything at all.
@@ -146,27 +141,20 @@ class Asynchronous final : public AllToAll {
     }
   }
 
-  [[nodiscard]] std::span<const double> message_u(std::size_t targets) const {
-    return {u_.data() + first_of_own_u(targets), targets * problem_.n()};
-  }
   /// v_J, then the notes.
   [[nodiscard]] std::span<const double> message_v(const Stretch& stretch) {
     std::copy_n(stretch.v, stretch.targets * problem_.m(), message_v_.begin());
     write_notes(notes_[me()], message_v_.data() + stretch.targets * problem_.m());
     return message_v_;
   }
-  void hear_u(std::size_t from, std::span<const double> values) {
-    const std::size_t targets = u_.size() / rows_.whole_size();
-    std::copy(values.begin(), values.end(),
-              u_.begin() + static_cast<std::ptrdiff_t>(targets * rows_.slice(from).first));
+  void hear_u(std::size_t targets, std::size_t from, std::span<const double> values) {
+    place(targets, problem_.rows, from, values.data(), u_);
   }
   void hear_v(std::size_t targets, std::size_t from, std::span<const double> values) {
-    const Range slice = columns_.slice(from);
+    place(targets, problem_.columns, from, values.data(), v_);
+    const double* notes = values.data() + targets * problem_.columns.slices[from].size();
     for (std::size_t k = 0; k < targets; ++k) {
-      std::copy_n(values.data() + k * slice.size(), slice.size(),
-                  v_.begin() + static_cast<std::ptrdiff_t>(k * columns_.whole_size() + slice.first));
-      notes_[from][k] =
-          read_note(from_peer(everyone_, from), values.data() + targets * slice.size() + k * kNoteNumbers);
+      notes_[from][k] = read_note(from_peer(everyone_, from), notes + k * kNoteNumbers);
     }
   }
 
@@ -201,33 +189,27 @@ class Asynchronous final : public AllToAll {
     shape.iteration = iteration;
     shape.max_staleness = max_staleness_;
     for (std::size_t k = 0; k < everyone_.size(); ++k) {
-      shape.numbers[0].push_back(targets * rows_.slice(k).size());
-      shape.numbers[1].push_back(has_nothing(k) ? 0 : targets * (columns_.slice(k).size() + kNoteNumbers));
-      shape.has_slice[0].push_back(!rows_.slice(k).empty());
-      shape.has_slice[1].push_back(!columns_.slice(k).empty());
+      shape.numbers[0].push_back(targets * problem_.rows.slices[k].size());
+      shape.numbers[1].push_back(has_nothing(k) ? 0 : targets * (problem_.columns.slices[k].size() + kNoteNumbers));
+      shape.has_slice[0].push_back(!problem_.rows.slices[k].empty());
+      shape.has_slice[1].push_back(!problem_.columns.slices[k].empty());
     }
     return shape;
   }
 
   [[nodiscard]] KnownPotentials heard(std::size_t slot) const {
-    const std::size_t n = rows_.whole_size();
-    const std::size_t m = columns_.whole_size();
-    KnownPotentials result{phi_, psi_, std::vector<double>(n), std::vector<double>(m)};
-    for (std::size_t k = 0; k < rows_.members(); ++k) {
-      const Range slice = rows_.slice(k);
-      const double* from = u_.data() + u_.size() / n * slice.first + slot * slice.size();
-      std::copy_n(from, slice.size(), result.u.begin() + static_cast<std::ptrdiff_t>(slice.first));
-    }
-    std::copy_n(v_.data() + slot * m, m, result.v.begin());
-    return result;
+    const auto of = [slot](const std::vector<double>& values, std::size_t size) {
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(slot * size);
+      return std::vector<double>(first, first + static_cast<std::ptrdiff_t>(size));
+    };
+    return {phi_, psi_, of(u_, problem_.rows.size()), of(v_, columns())};
   }
 
   [[nodiscard]] bool has_nothing(std::size_t client) const {
-    return rows_.slice(client).empty() && columns_.slice(client).empty();
+    return problem_.rows.slices[client].empty() && problem_.columns.slices[client].empty();
   }
-  [[nodiscard]] std::ptrdiff_t first_of_own_u(std::size_t targets) const {
-    return static_cast<std::ptrdiff_t>(targets * rows_.slice(me()).first);
-  }
+  [[nodiscard]] std::size_t columns() const { return problem_.columns.size(); }
+  [[nodiscard]] std::size_t me() const { return everyone_.rank(); }
 
   const double damping_;
   const DampingKind damping_kind_;
@@ -243,7 +225,7 @@ class Asynchronous final : public AllToAll {
 }  // namespace
 
 std::unique_ptr<Topology> make_asynchronous(const TopologyContext& context) {
-  return std::make_unique<Asynchronous>(context);
+  return std::make_unique<Asynchronous>(context, all_to_all_exchanges(context));
 }
 
 }  // namespace fedsinkhorn

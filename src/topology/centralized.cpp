@@ -1,3 +1,4 @@
+#include "topology/group_exchanges.hpp"
 #include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
@@ -6,8 +7,8 @@ Layout centralized_layout(std::size_t client, std::size_t clients, const Options
   return own_rows(client, clients);
 }
 
-std::unique_ptr<Topology> make_centralized(const TopologyContext& context) {
-  return std::make_unique<BlockTopology>(context, std::vector<std::size_t>{0}, std::vector<std::size_t>{0});
+std::unique_ptr<Exchanges> centralized_exchanges(const TopologyContext& context) {
+  return std::make_unique<GroupExchanges>(context, std::vector<std::size_t>{0}, std::vector<std::size_t>{0});
 }
 
 }  // namespace fedsinkhorn

@@ -5,6 +5,7 @@
 
 #include "core/checked_size.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "topology/group_exchanges.hpp"
 #include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
@@ -44,7 +45,7 @@ Layout grid_layout(std::size_t client, std::size_t clients, const Options& optio
   return layout;
 }
 
-std::unique_ptr<Topology> make_grid(const TopologyContext& context) {
+std::unique_ptr<Exchanges> grid_exchanges(const TopologyContext& context) {
   const Layout& layout = context.problem.layout;
   std::vector<std::size_t> row_members;
   std::vector<std::size_t> column_members;
@@ -52,7 +53,7 @@ std::unique_ptr<Topology> make_grid(const TopologyContext& context) {
   for (std::size_t k = layout.column_slices.first; k < layout.column_slices.last; ++k) {
     column_members.push_back(layout.column_clients[k]);
   }
-  return std::make_unique<BlockTopology>(context, row_members, column_members);
+  return std::make_unique<GroupExchanges>(context, row_members, column_members);
 }
 
 }  // namespace fedsinkhorn

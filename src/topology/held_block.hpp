@@ -39,16 +39,9 @@ class HeldBlock {
     const Stopwatch::Scope timed(compute_, entries(targets));
     block_->apply_transposed(targets, u, r);
   }
-  void begin_transposed(std::size_t targets) { block_->begin_transposed(targets); }
-  void add_transposed(std::size_t targets, Range rows, const double* u) {
-    const auto of_rows = static_cast<double>(targets * rows.size() * columns());
-    const Stopwatch::Scope timed(compute_, of_rows);
-    block_->add_transposed(targets, rows, u);
-  }
-  void end_transposed(std::size_t targets, double* r) { block_->end_transposed(targets, r); }
-  void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
+  void fused(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) {
     const Stopwatch::Scope timed(compute_, entries(targets));
-    block_->fused(targets, a, v, q, u, r);
+    block_->fused(targets, rows, v, q, u, r);
   }
   void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
     const Stopwatch::Scope timed(compute_, entries(targets));
@@ -85,13 +78,5 @@ class HeldBlock {
   Stopwatch& compute_;
   std::unique_ptr<Block> block_;
 };
-
-/// u = a / q for every target. Its time goes to `compute`.
-inline void divide_by(std::size_t targets, std::span<const double> a, const double* q, double* u, Stopwatch& compute) {
-  const Stopwatch::Scope timed(compute);
-  for (std::size_t k = 0; k < targets; ++k) {
-    for (std::size_t i = 0; i < a.size(); ++i) u[k * a.size() + i] = a[i] / q[k * a.size() + i];
-  }
-}
 
 }  // namespace fedsinkhorn

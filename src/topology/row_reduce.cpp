@@ -1,3 +1,4 @@
+#include "topology/group_exchanges.hpp"
 #include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
@@ -6,10 +7,10 @@ Layout row_reduce_layout(std::size_t client, std::size_t clients, const Options&
   return own_rows(client, clients);
 }
 
-std::unique_ptr<Topology> make_row_reduce(const TopologyContext& context) {
+std::unique_ptr<Exchanges> row_reduce_exchanges(const TopologyContext& context) {
   const Layout& layout = context.problem.layout;
-  return std::make_unique<BlockTopology>(context, std::vector<std::size_t>{context.problem.client},
-                                         layout.column_clients);
+  return std::make_unique<GroupExchanges>(context, std::vector<std::size_t>{context.problem.client},
+                                          layout.column_clients);
 }
 
 }  // namespace fedsinkhorn

@@ -30,11 +30,6 @@ struct Extremes {
 /// Of a scaling that is not 0, relative to what it was.
 [[nodiscard]] inline double relative_change(double before, double after) { return std::abs(after / before - 1); }
 
-/// v = b / r, and 0 where b is 0 whatever r is.
-inline void divide(const double* masses, std::span<const double> products, std::span<double> scalings) {
-  for (std::size_t j = 0; j < scalings.size(); ++j) scalings[j] = masses[j] > 0 ? masses[j] / products[j] : 0.0;
-}
-
 /// Whether 1/products, the ratio of scalings to masses, is beyond the safe range or worse.
 struct Judgement {
   bool usable = true;

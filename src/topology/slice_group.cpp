@@ -24,7 +24,8 @@ std::vector<std::size_t> SliceGroup::counts(std::size_t targets, std::size_t ext
   return result;
 }
 
-void SliceGroup::gather(std::size_t targets, const double* own, double* whole, Norm norm, std::span<Note> notes) {
+void SliceGroup::gather(Payload /*kind*/, std::size_t targets, const double* own, double* whole, Norm norm,
+                        std::span<Note> notes) {
   if (members() == 1) {
     std::copy_n(own, targets * whole_, whole);
     return;
@@ -61,7 +62,7 @@ void SliceGroup::by_member(std::size_t targets, const double* whole) {
   }
 }
 
-void SliceGroup::sum(std::size_t targets, const double* whole, double* own) {
+void SliceGroup::sum(Payload /*kind*/, std::size_t targets, const double* whole, double* own) {
   if (members() == 1) {
     std::copy_n(whole, targets * whole_, own);
     return;
@@ -74,7 +75,7 @@ void SliceGroup::sum(std::size_t targets, const double* whole, double* own) {
   clients_.reduce_scatter(wire_, counts(targets, 0), {own, targets * own_size()});
 }
 
-std::vector<double> SliceGroup::summands(std::size_t targets, const double* whole) {
+std::vector<double> SliceGroup::summands(Payload /*kind*/, std::size_t targets, const double* whole) {
   by_member(targets, whole);
   const std::size_t me = clients_.rank();
   const std::size_t own = targets * own_size();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/collectives.hpp"
+#include "comm/payload.hpp"
 #include "core/range.hpp"
 #include "topology/note.hpp"
 
@@ -26,20 +27,14 @@ class SliceGroup {
 
   /// Everyone gets to know the whole, and the notes of all, combined. With more than kManyClients members the first
   /// one combines the notes, and they travel by themselves.
-  void gather(std::size_t targets, const double* own, double* whole, Norm norm = Norm::l1, std::span<Note> notes = {});
+  void gather(Payload kind, std::size_t targets, const double* own, double* whole, Norm norm = Norm::l1,
+              std::span<Note> notes = {});
   /// own = the sum over the members, in the order of the ranks, of what they have for this one.
-  void sum(std::size_t targets, const double* whole, double* own);
+  void sum(Payload kind, std::size_t targets, const double* whole, double* own);
   /// The summands of that, one member after the other.
-  [[nodiscard]] std::vector<double> summands(std::size_t targets, const double* whole);
+  [[nodiscard]] std::vector<double> summands(Payload kind, std::size_t targets, const double* whole);
   /// Notes alone.
   void share_notes(Norm norm, std::span<Note> notes) const;
-
-  /// As a vector, one target.
-  [[nodiscard]] std::vector<double> gathered(std::span<const double> own) {
-    std::vector<double> whole(whole_);
-    gather(1, own.data(), whole.data());
-    return whole;
-  }
 
  private:
   [[nodiscard]] std::vector<std::size_t> counts(std::size_t targets, std::size_t extra) const;

@@ -1,20 +1,22 @@
-// Every topology: the layout it wants, and itself. The registry lists them.
+// Every topology: the layout it wants, and its exchanges. The registry lists them.
 #pragma once
 
 #include <memory>
+#include <string_view>
 
-#include "topology/block_topology.hpp"
+#include "topology/exchanges.hpp"
+#include "topology/topology.hpp"
 
 namespace fedsinkhorn {
 
 /// One client that holds everything. No messages.
 [[nodiscard]] Layout centralized_layout(std::size_t client, std::size_t clients, const Options& options);
-[[nodiscard]] std::unique_ptr<Topology> make_centralized(const TopologyContext& context);
+[[nodiscard]] std::unique_ptr<Exchanges> centralized_exchanges(const TopologyContext& context);
 
 /// The paper's Algorithm 1: a client holds K[I,:] and K[:,J]; u and v are gathered by all. Bits as centralized with two
 /// passes.
 [[nodiscard]] Layout all_to_all_layout(std::size_t client, std::size_t clients, const Options& options);
-[[nodiscard]] std::unique_ptr<Topology> make_all_to_all(const TopologyContext& context);
+[[nodiscard]] std::unique_ptr<Exchanges> all_to_all_exchanges(const TopologyContext& context);
 
 /// The paper's Algorithm 3: as all-to-all, but between rounds nobody waits for anybody, within limits.
 [[nodiscard]] std::unique_ptr<Topology> make_asynchronous(const TopologyContext& context);
@@ -22,26 +24,35 @@ namespace fedsinkhorn {
 /// The paper's Algorithm 2: client 0 serves, holds K and owns a slice like everybody; the others hold slices alone and
 /// talk to it alone. Bits as centralized with two passes.
 [[nodiscard]] Layout star_layout(std::size_t client, std::size_t clients, const Options& options);
-[[nodiscard]] std::unique_ptr<Topology> make_star(const TopologyContext& context);
+[[nodiscard]] std::unique_ptr<Exchanges> star_exchanges(const TopologyContext& context);
 
 /// The 2D baseline: blocks of K, sums along rows and columns of the grid.
 [[nodiscard]] Layout grid_layout(std::size_t client, std::size_t clients, const Options& options);
-[[nodiscard]] std::unique_ptr<Topology> make_grid(const TopologyContext& context);
+[[nodiscard]] std::unique_ptr<Exchanges> grid_exchanges(const TopologyContext& context);
 /// The shape asked for, or one as square as it gets. Throws InputError if it does not have that many clients.
 [[nodiscard]] GridShape grid_shape(std::size_t clients, GridShape wanted);
 
 /// A client holds K[I,:] alone; the clients' summands of K' u are added up. Slices of u are not exchanged.
 [[nodiscard]] Layout row_reduce_layout(std::size_t client, std::size_t clients, const Options& options);
-[[nodiscard]] std::unique_ptr<Topology> make_row_reduce(const TopologyContext& context);
+[[nodiscard]] std::unique_ptr<Exchanges> row_reduce_exchanges(const TopologyContext& context);
 
 /// A topology by name.
 struct TopologyEntry {
   std::string_view name;
   Layout (*layout)(std::size_t client, std::size_t clients, const Options& options);
-  std::unique_ptr<Topology> (*make)(const TopologyContext& context);
+  std::unique_ptr<Exchanges> (*exchanges)(const TopologyContext& context) = nullptr;
+  /// In place of exchanges, for one that keeps a pace of its own.
+  std::unique_ptr<Topology> (*make)(const TopologyContext& context) = nullptr;
   Route route = Route::direct;    ///< who talks to whom
   bool several_clients = true;    ///< else one alone
   bool takes_local_steps = true;  ///< --local-steps above 1
-  bool is_asynchronous = false;   ///< takes --damping and --max-staleness; cannot work in logs
+  bool is_asynchronous = false;   ///< takes --damping and --max-staleness; cannot work in logs, nor accelerate
 };
+
+[[nodiscard]] inline std::unique_ptr<Topology> make_topology(const TopologyEntry& entry,
+                                                             const TopologyContext& context) {
+  if (entry.make != nullptr) return entry.make(context);
+  return std::make_unique<Topology>(context, entry.exchanges(context));
+}
+
 }  // namespace fedsinkhorn

@@ -1,19 +1,22 @@
-// Who holds which part of the kernel, and how a round is done.
+// The iteration as one client sees it: its part of the kernel, and what it exchanges with the others.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "comm/collectives.hpp"
+#include "comm/stopwatch.hpp"
+#include "core/half_step.hpp"
 #include "kernel/lone_rounds.hpp"
 #include "kernel/plan_sums.hpp"
-#include "topology/local_progress.hpp"
+#include "topology/exchanges.hpp"
+#include "topology/held_block.hpp"
 #include "topology/mixture.hpp"
 #include "topology/note.hpp"
 
@@ -55,94 +58,119 @@ struct KnownPotentials {
   std::vector<double> u, v;
 };
 
-/// The iteration as one client's loop sees it. The client owns some rows I and some columns J; all vectors here are its
-/// slices: a_I, u_I, q_I, phi_I, and b_J, v_J, r_J, psi_J. Vectors of several targets lie one target after the other.
-/// All verbs but set_epsilon, mix, remove, local_step and known are collective: every client calls the same ones in the
-/// same order.
+/// The client owns some rows I and some columns J; all vectors here are its slices: a_I, u_I, q_I, phi_I, and b_J, v_J,
+/// r_J, psi_J. Vectors of several targets lie one target after the other. All verbs but set_epsilon, mix, remove,
+/// local_step and known are collective: every client calls the same ones in the same order.
+///
+/// Written once for all topologies, on top of their Exchanges. Those whose clients do not wait for each other also have
+/// a run_ahead of their own.
 class Topology {
  public:
+  Topology(const TopologyContext& context, std::unique_ptr<Exchanges> exchanges);
   virtual ~Topology() = default;
-  Topology() = default;
   Topology(const Topology&) = delete;
   Topology& operator=(const Topology&) = delete;
 
   /// Everyone: for small agreements.
-  [[nodiscard]] virtual const Collectives& clients() const = 0;
+  [[nodiscard]] const Collectives& clients() const { return everyone_; }
 
   /// Of the kernel from the next absorb on, and of the sums in the log domain.
-  virtual void set_epsilon(double epsilon) = 0;
+  void set_epsilon(double epsilon);
   /// From now on K_ij = exp((phi_i + psi_j - C_ij) / epsilon). v must be shared anew; images of v are forgotten.
-  virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
+  void absorb(std::span<const double> phi, std::span<const double> psi);
   /// Whether this client can open() a kernel.
-  [[nodiscard]] virtual bool can_open() const { return false; }
+  [[nodiscard]] bool can_open() const { return is_fused_ && row_block_.can_open(); }
   /// The same as absorb where phi is still to be found, by the round that follows (see Kernel::open),
-  virtual void open(std::span<const double> /*psi*/, double /*grid*/) {}
-  [[nodiscard]] virtual std::span<const double> opened() const { return {}; }
+  void open(std::span<const double> psi, double grid);
+  [[nodiscard]] std::span<const double> opened() const { return row_block_.opened(); }
   /// and whether absorb must follow that round.
-  [[nodiscard]] virtual bool keeps_opened() const { return true; }
+  [[nodiscard]] bool keeps_opened() const { return row_block_.keeps_opened(); }
 
   /// Makes v known to whoever needs it, and the clients' notes, one a target, to all: on return they are combined.
-  virtual void share(std::size_t targets, const double* v, std::span<Note> notes) = 0;
+  void share(std::size_t targets, const double* v, std::span<Note> notes);
   /// Replaces the v that was shared last, wherever it is held, by a mixture of it and earlier ones, of which `own` gets
   /// this client's slice. No messages.
-  virtual void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) = 0;
+  void mix(std::size_t slot, const Mixture& mixture, std::span<double> own);
   /// First half of a round: q = (K v)_I with v as last shared, u = a / q.
-  virtual void rows(std::size_t targets, double* q, double* u) = 0;
+  void rows(std::size_t targets, double* q, double* u);
   /// Second half: r = (K' u)_J. Follows rows().
-  virtual void columns(std::size_t targets, const double* u, double* r) = 0;
-  /// Both halves without asking anybody: own u and v are updated, those of others taken as last heard.
-  /// An update that gives zero, infinity or NaN is not made. Returns the largest relative change.
-  virtual double local_step(std::size_t targets, Masses b, double* u, double* v) = 0;
+  void columns(std::size_t targets, const double* u, double* r);
+  /// Both halves without asking anybody: own u and v are updated, those of others taken as last heard. A target of
+  /// which an update would be zero, infinite or NaN is left alone. Returns the largest relative change.
+  double local_step(std::size_t targets, Masses b, double* u, double* v);
   /// Iterations up to the next round: local steps, or what a topology has to offer. Either all clients make some, or
   /// none does, except after a stop was asked for.
-  [[nodiscard]] virtual Ahead run_ahead(const Stretch& stretch) {
-    const std::int64_t steps =
-        std::max<std::int64_t>(0, std::min(stretch.local_steps - 1, stretch.last - stretch.iteration));
-    LocalProgress progress;
-    std::int64_t made = 0;
-    for (bool goes_on = true; goes_on && made < steps && !stretch.interrupted(); ++made) {
-      goes_on = progress.goes_on(local_step(stretch.targets, stretch.b, stretch.u, stretch.v));
-      clients().communicator().look_up();
-    }
-    return {made, made, false};
-  }
+  [[nodiscard]] virtual Ahead run_ahead(const Stretch& stretch);
   /// The loop has taken over u and v as they were exchanged in the last round.
   virtual void settle() {}
   /// The target in that slot is finished; those after it move down.
-  virtual void remove(std::size_t slot) = 0;
+  virtual void remove(std::size_t slot);
 
   /// q = (K v)_I and r = (K' u)_J alone, to measure the marginals of a finished plan. Leave the shared v alone.
-  virtual void row_products(std::size_t targets, const double* v, double* q) = 0;
-  virtual void column_products(std::size_t targets, const double* u, double* r) = 0;
+  void row_products(std::size_t targets, const double* v, double* q);
+  void column_products(std::size_t targets, const double* u, double* r);
   /// Both.
-  virtual void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
-    row_products(targets, v, q);
-    column_products(targets, u, r);
-  }
+  void products(std::size_t targets, const double* u, const double* v, double* q, double* r);
 
   /// The same sums in the log domain, from the costs (see backend/cpu/log_sums.hpp).
-  virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
-  virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
-                               std::span<double> sums) = 0;
+  void row_log_sums(std::span<const double> psi, std::span<double> sums);
+  void column_log_sums(std::span<const double> phi, std::span<const double> log_weights, std::span<double> sums);
   /// Row and column sums of the own slices; the sums over the whole plan are this client's shares.
-  [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
-                                                        std::size_t targets, const double* u, const double* v) = 0;
+  [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
+                                                std::size_t targets, const double* u, const double* v);
 
   /// Reads of the kernel an iteration.
-  [[nodiscard]] virtual Passes passes() const = 0;
+  [[nodiscard]] Passes passes() const { return is_fused_ ? Passes::fused : Passes::two; }
   /// How a pass goes over the rows of the kernel, in words; empty where there is no choice.
-  [[nodiscard]] virtual std::string pass_plan() const { return {}; }
+  [[nodiscard]] std::string pass_plan() const { return is_fused_ ? row_block_.pass_plan() : std::string(); }
   /// Time spent on arithmetic.
-  [[nodiscard]] virtual double compute_seconds() const = 0;
+  [[nodiscard]] double compute_seconds() const { return compute_.seconds(); }
   /// Times slices of others are waited for in a round.
-  [[nodiscard]] virtual std::uint64_t exchanges_each_round() const = 0;
+  [[nodiscard]] std::uint64_t exchanges_each_round() const { return exchange_->each_round(); }
   /// Times they were, during rounds.
-  [[nodiscard]] virtual std::uint64_t exchanges() const = 0;
+  [[nodiscard]] std::uint64_t exchanges() const { return exchanges_made_; }
 
   /// What this client would say if it had to end now without the others. Nothing where it does not know their slices.
   [[nodiscard]] virtual std::optional<KnownPotentials> known(std::size_t /*slot*/) const { return std::nullopt; }
   /// How old slices were when this client used them, where that can vary.
   [[nodiscard]] virtual const DelayTable* delays() const { return nullptr; }
+
+ protected:
+  /// q = (K v)_I and r = (K' u)_J with v and u as they are known here, the part of it that is this client's own.
+  void apply(std::size_t targets, double* q);
+  void apply_transposed(std::size_t targets, double* r);
+  /// Makes u known to all.
+  void share_u(std::size_t targets, const double* u);
+  [[nodiscard]] Exchanges& exchange() { return *exchange_; }
+
+  const CheckedProblem& problem_;
+  const Norm norm_;
+  Collectives everyone_;
+  std::uint64_t exchanges_made_ = 0;
+  std::vector<double> phi_, psi_;  // absorbed, as known here
+  std::vector<double> v_;          // targets x columns known here
+  std::vector<double> u_;          // targets x rows known here; empty: not known
+
+ private:
+  [[nodiscard]] HeldBlock& column_block() { return own_column_block_ ? *own_column_block_ : row_block_; }
+  [[nodiscard]] std::vector<double> known_columns(Payload kind, std::size_t targets, const double* own);
+  [[nodiscard]] std::vector<double> known_rows(Payload kind, std::size_t targets, const double* own);
+  [[nodiscard]] std::vector<double> rows_of_row_block(Payload kind, std::size_t targets, const double* own);
+  void columns_out(std::size_t targets, double* r);
+  [[nodiscard]] bool has_heard(std::size_t targets) const;
+  void forget();
+
+  Stopwatch compute_;
+  const std::unique_ptr<Exchanges> exchange_;
+  HeldBlock row_block_;                        // forms K v, and K' u if there is no other
+  std::optional<HeldBlock> own_column_block_;  // K[:,J], where the layout has it
+  const bool is_fused_;                        // one pass over K gives q, u and r
+  const bool keeps_summands_;                  // for local steps
+  const HalfStep row_step_;
+  ImageHistory images_;           // of v_
+  std::vector<double> q_part_;    // targets x rows of the block
+  std::vector<double> r_part_;    // targets x columns of the block
+  std::vector<double> r_others_;  // targets x own columns: what the others last added to r
 };
 
 }  // namespace fedsinkhorn

@@ -423,63 +423,38 @@ TEST(Awkward, OneOutlierAmongTheCostsDoesNotCostManyRounds) {
 // --- noise
 
 /// Multiplies the scalings it passes on by exp(noise * N(0, 1)).
-class NoisyTopology final : public Topology {
+class NoisyExchanges final : public Exchanges {
  public:
-  NoisyTopology(std::unique_ptr<Topology> inner, double noise) : inner_(std::move(inner)), noise_(noise), random_(1) {}
+  NoisyExchanges(std::unique_ptr<Exchanges> inner, double noise)
+      : inner_(std::move(inner)), noise_(noise), random_(1) {}
 
-  void share(std::size_t targets, const double* v, std::span<Note> notes) override {
-    const std::vector<double> noisy = disturbed(v, targets * m_);
-    inner_->share(targets, noisy.data(), notes);
+  void columns_in(Payload kind, std::size_t targets, const double* own, double* known, std::span<Note> notes) override {
+    inner_->columns_in(kind, targets, disturbed(kind, own, targets * columns().own.size()).data(), known, notes);
   }
-  void columns(std::size_t targets, const double* u, double* r) override {
-    const std::vector<double> noisy = disturbed(u, targets * n_);
-    inner_->columns(targets, noisy.data(), r);
+  void rows_in(Payload kind, std::size_t targets, const double* own, double* known) override {
+    inner_->rows_in(kind, targets, disturbed(kind, own, targets * rows().own.size()).data(), known);
   }
-  void absorb(std::span<const double> phi, std::span<const double> psi) override {
-    n_ = phi.size();
-    m_ = psi.size();
-    inner_->absorb(phi, psi);
+  void rows_out(Payload kind, std::size_t targets, const double* part, double* own) override {
+    inner_->rows_out(kind, targets, part, own);
   }
-
-  [[nodiscard]] const Collectives& clients() const override { return inner_->clients(); }
-  void set_epsilon(double epsilon) override { inner_->set_epsilon(epsilon); }
-  void mix(std::size_t slot, const Mixture& mixture, std::span<double> own) override {
-    inner_->mix(slot, mixture, own);
+  void columns_out(Payload kind, std::size_t targets, const double* part, double* own) override {
+    inner_->columns_out(kind, targets, part, own);
   }
-  void rows(std::size_t targets, double* q, double* u) override { inner_->rows(targets, q, u); }
-  double local_step(std::size_t targets, Masses b, double* u, double* v) override {
-    return inner_->local_step(targets, b, u, v);
-  }
-  void remove(std::size_t slot) override { inner_->remove(slot); }
-  void row_products(std::size_t targets, const double* v, double* q) override { inner_->row_products(targets, v, q); }
-  void column_products(std::size_t targets, const double* u, double* r) override {
-    inner_->column_products(targets, u, r);
-  }
-  void row_log_sums(std::span<const double> psi, std::span<double> sums) override { inner_->row_log_sums(psi, sums); }
-  void column_log_sums(std::span<const double> phi, std::span<const double> weights, std::span<double> sums) override {
-    inner_->column_log_sums(phi, weights, sums);
-  }
-  [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
-                                                std::size_t targets, const double* u, const double* v) override {
-    return inner_->plan_sums(phi, psi, targets, u, v);
-  }
-  [[nodiscard]] Passes passes() const override { return inner_->passes(); }
-  [[nodiscard]] double compute_seconds() const override { return inner_->compute_seconds(); }
-  [[nodiscard]] std::uint64_t exchanges_each_round() const override { return inner_->exchanges_each_round(); }
-  [[nodiscard]] std::uint64_t exchanges() const override { return inner_->exchanges(); }
+  [[nodiscard]] Known rows() const override { return inner_->rows(); }
+  [[nodiscard]] Known columns() const override { return inner_->columns(); }
+  [[nodiscard]] std::uint64_t each_round() const override { return inner_->each_round(); }
 
  private:
-  std::vector<double> disturbed(const double* values, std::size_t count) {
+  std::vector<double> disturbed(Payload kind, const double* values, std::size_t count) {
     std::vector<double> result(values, values + count);
+    if (kind != Payload::slice) return result;
     for (double& x : result) x *= std::exp(noise_ * random_.normal());
     return result;
   }
 
-  std::unique_ptr<Topology> inner_;
+  std::unique_ptr<Exchanges> inner_;
   double noise_;
   Random random_;
-  std::size_t n_ = 0;
-  std::size_t m_ = 0;
 };
 
 struct NoisyRun {
@@ -498,7 +473,8 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   const CheckedProblem problem = check_problem(
       owned.view(), options, [&](std::size_t) { return entry.layout(0, 1, options); }, clients, 1);
   const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
-  NoisyTopology topology(entry.make({problem, options, clients, block}), noise);
+  const TopologyContext context{problem, options, clients, block};
+  Topology topology(context, std::make_unique<NoisyExchanges>(entry.exchanges(context), noise));
   Monitor monitor(options, problem, traffic);
   const Pacing pacing{methods().find(options.method, "--method"), 16};
   StopRequest nobody_asks;

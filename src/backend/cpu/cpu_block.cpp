@@ -43,13 +43,8 @@ class CpuBlock final : public Block {
   void apply_transposed(std::size_t targets, const double* u, double* r) override {
     kernel_->apply_transposed(targets, u, r);
   }
-  void begin_transposed(std::size_t targets) override { kernel_->begin_transposed(targets); }
-  void add_transposed(std::size_t targets, Range rows, const double* u) override {
-    kernel_->add_transposed(targets, rows, u);
-  }
-  void end_transposed(std::size_t targets, double* r) override { kernel_->end_transposed(targets, r); }
-  void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
-    (opener_ ? *opener_ : *kernel_).fused(targets, a, v, q, u, r);
+  void fused(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) override {
+    (opener_ ? *opener_ : *kernel_).fused(targets, rows, v, q, u, r);
   }
 
   void products(std::size_t targets, const double* u, const double* v, double* q, double* r) override {

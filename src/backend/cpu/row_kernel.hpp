@@ -84,45 +84,10 @@ class RowKernel final : public Kernel {
   }
 
   void apply_transposed(std::size_t targets, const double* u, double* r) override {
-    begin_transposed(targets);
-    add_transposed(targets, {0, rows_.rows()}, u);
-    end_transposed(targets, r);
-  }
-
-  void begin_transposed(std::size_t targets) override {
     rows_.build(threads_);
     reserve_sums(targets, 1);
     std::fill_n(sums_.data(), targets * stride(), 0.0);
-  }
-
-  void add_transposed(std::size_t targets, Range rows, const double* u) override {
-    // A thread owns whole columns: each r_j is summed by one thread, the rows in order.
-    constexpr std::size_t grain = 64;
-    const std::size_t strips = std::clamp<std::size_t>(stride() / 512, 1, static_cast<std::size_t>(threads_) * 2);
-    parallel_chunks(useful_threads(targets), strips, [&](std::size_t strip, std::size_t thread) {
-      const Range range = chunk_range(stride(), strips, strip, grain);
-      if (range.size() == 0) return;
-      // Pieces of rows, which plans for asking memory are tried on.
-      for (std::size_t first = rows.first; first < rows.last; first += WorkCut::kRowsEach) {
-        const Timer timer;
-        const std::size_t piece = first / WorkCut::kRowsEach;
-        const PassPlan plan = columns_once_.plan(piece);
-        const cpu::RowLoops<S, V>& loops = ops_.asking(plan.asking);
-        const std::size_t last = std::min(rows.last, first + WorkCut::kRowsEach);
-        for (std::size_t i = first; i < last && !is_to_stop(); i += plan.rows_at_once) {
-          const std::size_t count = std::min(plan.rows_at_once, last - i);
-          const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
-          for (std::size_t k = 0; k < targets; ++k) {
-            loops.add_rows(block.data, block.stride, count, range.size(), u + k * rows.size() + (i - rows.first),
-                           sums_.data() + k * stride() + range.first);
-          }
-        }
-        columns_once_.note(piece, (last - first) * range.size(), timer.seconds());
-      }
-    });
-  }
-
-  void end_transposed(std::size_t targets, double* r) override {
+    add_transposed(targets, u);
     store(targets, r);
     columns_once_.end_pass();
     if (is_to_stop()) give_nothing(targets * rows_.columns(), r);
@@ -138,16 +103,18 @@ class RowKernel final : public Kernel {
     give_nothing(targets * rows_.columns(), r);
   }
 
-  void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
+  void fused(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) override {
     if (targets <= WorkCut::kFewTargets) {
       const std::size_t n = rows_.rows();
       const auto divided = [&](std::size_t k, Range range) {
-        for (std::size_t i = range.first; i < range.last; ++i) u[k * n + i] = a[i] / q[k * n + i];
+        for (std::size_t i = range.first; i < range.last; ++i) {
+          u[k * n + i] = rows.rule.scaling(rows.masses[i], q[k * n + i]);
+        }
         return u + k * n + range.first;
       };
       sweep(targets, v, q, divided, r);
     } else {
-      fused_by_products(targets, a, v, q, u, r);
+      fused_by_products(targets, rows, v, q, u, r);
     }
     if (!is_to_stop()) return;
     give_nothing(targets * rows_.rows(), q);
@@ -163,6 +130,34 @@ class RowKernel final : public Kernel {
   [[nodiscard]] std::size_t stride() const { return rows_.stride(); }
   [[nodiscard]] int useful_threads(std::size_t targets) const {
     return WorkCut::is_tiny(rows_.rows(), rows_.columns(), targets * kWorkPerEntry) ? 1 : threads_;
+  }
+
+  // A thread owns whole columns: each r_j is summed by one thread, the rows in order.
+  void add_transposed(std::size_t targets, const double* u) {
+    constexpr std::size_t grain = 64;
+    const std::size_t n = rows_.rows();
+    const std::size_t strips = std::clamp<std::size_t>(stride() / 512, 1, static_cast<std::size_t>(threads_) * 2);
+    parallel_chunks(useful_threads(targets), strips, [&](std::size_t strip, std::size_t thread) {
+      const Range range = chunk_range(stride(), strips, strip, grain);
+      if (range.size() == 0) return;
+      // Pieces of rows, which plans for asking memory are tried on.
+      for (std::size_t first = 0; first < n; first += WorkCut::kRowsEach) {
+        const Timer timer;
+        const std::size_t piece = first / WorkCut::kRowsEach;
+        const PassPlan plan = columns_once_.plan(piece);
+        const cpu::RowLoops<S, V>& loops = ops_.asking(plan.asking);
+        const std::size_t last = std::min(n, first + WorkCut::kRowsEach);
+        for (std::size_t i = first; i < last && !is_to_stop(); i += plan.rows_at_once) {
+          const std::size_t count = std::min(plan.rows_at_once, last - i);
+          const auto block = rows_.strip_at(i, count, range.first, range.size(), scratch_[thread]);
+          for (std::size_t k = 0; k < targets; ++k) {
+            loops.add_rows(block.data, block.stride, count, range.size(), u + k * n + i,
+                           sums_.data() + k * stride() + range.first);
+          }
+        }
+        columns_once_.note(piece, (last - first) * range.size(), timer.seconds());
+      }
+    });
   }
 
   // v as V, rows padded with zeros.
@@ -235,7 +230,7 @@ class RowKernel final : public Kernel {
 
   // The same for many targets, as matrix products on a block of rows: Q = V K_B', U = a / Q, R += U K_B. Threads share
   // the rows of the block for the first product and its columns for the second, so nobody needs sums of his own.
-  void fused_by_products(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
+  void fused_by_products(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) {
     rows_.build(threads_);
     load(targets, v);
     reserve_sums(targets, 1);
@@ -267,7 +262,7 @@ class RowKernel final : public Kernel {
             const std::size_t i = first + range.first + s;
             V& scaling = scalings[k * block_rows + s];
             q[k * n + i] = static_cast<double>(scaling);
-            u[k * n + i] = a[i] / q[k * n + i];
+            u[k * n + i] = rows.rule.scaling(rows.masses[i], q[k * n + i]);
             scaling = static_cast<V>(u[k * n + i]);
           }
         }

@@ -1,4 +1,5 @@
 #include "backend/cuda/anderson.hpp"
+#include "core/half_step.hpp"
 
 #include <algorithm>
 
@@ -64,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     const double r = vectors.r[target * m + j];
     const double x = vectors.x[target * m + j];
-    const double v = b / r;
+    const double v = ScalingRule{}.scaling(b, r);
     const double log_image = log(v);
     const double step = log(v / x);
     const double log_x = log_image - step;
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(kThreads) move_on(AndersonVectors vectors, std
   const double b = vectors.b[target * m + k];
   double* v = vectors.v + target * m + k;
   double* x = vectors.x + target * m + k;
-  if (state.accepted) *v = b > 0 ? b / vectors.r[target * m + k] : 0.0;
+  if (state.accepted) *v = ScalingRule{}.scaling(b, vectors.r[target * m + k]);
   if (!(b > 0) || state.gammas == 0) {
     *x = *v;
     return;

@@ -99,18 +99,9 @@ class CudaBlock final : public Block {
     download(on_columns_, targets * columns(), r);
   }
 
-  // Pieces are put together first: the bits are then those of the whole.
-  void begin_transposed(std::size_t targets) override { pieces_.resize(targets * rows()); }
-  void add_transposed(std::size_t targets, Range some, const double* u) override {
-    for (std::size_t k = 0; k < targets; ++k) {
-      std::copy_n(u + k * some.size(), some.size(), pieces_.data() + k * rows() + some.first);
-    }
-  }
-  void end_transposed(std::size_t targets, double* r) override { apply_transposed(targets, pieces_.data(), r); }
-
-  void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) override {
+  void fused(std::size_t targets, const HalfStep& row_step, const double* v, double* q, double* u, double* r) override {
     const OnDevice current(device_);
-    upload(a, rows(), a_);
+    upload(row_step.masses.data(), rows(), a_);
     upload(v, targets * columns(), on_columns_);
     more_on_columns_.reserve(targets * columns());
     kernel_->fused(targets, a_.data(), on_columns_.data(), on_rows_.data(), more_on_rows_.data(),
@@ -220,7 +211,6 @@ class CudaBlock final : public Block {
   DeviceBuffer<double> a_;
   DeviceBuffer<double> scratch_;
   PinnedBuffer<double> staging_;
-  std::vector<double> pieces_;
 };
 
 }  // namespace

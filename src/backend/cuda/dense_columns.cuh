@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/cuda/dense_task.cuh"
+#include "core/half_step.hpp"
 
 namespace fedsinkhorn::cuda::dense {
 
@@ -81,7 +82,7 @@ __device__ RoundPart new_columns(const Task& task, int round,
       const int here = tile + column_in_tile;
       rounds.r[here] = r;
       if (rounds.b == nullptr) return;
-      const double v = b_here > 0 ? b_here / r : 0;
+      const double v = ScalingRule{}.scaling(b_here, r);
       rounds.v[here] = v;
       __stcg(static_cast<Compute*>(task.scratch.v) + here, static_cast<Compute>(v * scale));
       if (b_here > 0) part.meet(rounds.norm, x_here * r - b_here, r);

@@ -11,6 +11,7 @@
 
 #include "backend/cuda/dense_columns.cuh"
 #include "backend/cuda/dense_task.cuh"
+#include "core/half_step.hpp"
 
 namespace fedsinkhorn::cuda::dense {
 
@@ -175,7 +176,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
         for (int from = 0; from < parts; ++from) q += shared.of_parts[buffer][line][from];
       }
       q *= scale;
-      const double u = here(step) ? a / q : 0;
+      const double u = here(step) ? ScalingRule{}.scaling(a, q) : 0;
       if (lane < rows) shared.u[buffer][lane] = static_cast<Compute>(u * scale);
       arrive_as_warp(&shared.u_ready[buffer]);
       if (place.rank == 0 && here(step)) {

@@ -1,4 +1,5 @@
 #include "backend/cuda/finish_rounds.hpp"
+#include "core/half_step.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -75,7 +76,7 @@ __global__ void finish_rows(std::size_t n, const double* a, const double* q, dou
   Part part = empty_part();
   for (std::size_t i = blockIdx.x * kThreads + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kThreads) {
     add(part, mass(u[i], q[i]) - a[i], q[i], norm);
-    u[i] = a[i] / q[i];
+    u[i] = ScalingRule{}.scaling(a[i], q[i]);
   }
   part = join_block(part, norm);
   if (threadIdx.x == 0) parts[target * kMostBlocks + blockIdx.x] = part;
@@ -114,7 +115,7 @@ __global__ void finish_columns(FinishColumns job) {
     const double deviation = mass(x[j], r[j]) - b[j];
     if (b[j] > 0) {
       add(part, deviation, r[j], job.norm);
-      v[j] = b[j] / r[j];
+      v[j] = ScalingRule{}.scaling(b[j], r[j]);
     } else {
       part.error = join_errors(part.error, job.norm == Norm::l2 ? deviation * deviation : fabs(deviation), job.norm);
       v[j] = 0;
@@ -152,7 +153,7 @@ Part* column_parts(const DeviceBuffer<double>& parts, std::size_t targets) {
 
 __global__ void quotients(std::size_t rows, const double* a, const double* q, double* u) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < rows) u[blockIdx.y * rows + i] = a[i] / q[blockIdx.y * rows + i];
+  if (i < rows) u[blockIdx.y * rows + i] = ScalingRule{}.scaling(a[i], q[blockIdx.y * rows + i]);
 }
 
 __global__ void write_number(int number, int* to) { *to = number; }

@@ -58,7 +58,7 @@ TEST_P(EveryKernel, MatchesSumsByHand) {
     std::vector<double> q(targets * n);
     std::vector<double> u(targets * n);
     std::vector<double> r(targets * m);
-    kernel->fused(targets, checked.a.data(), v.data(), q.data(), u.data(), r.data());
+    kernel->fused(targets, {checked.a}, v.data(), q.data(), u.data(), r.data());
 
     std::vector<double> q_two(targets * n);
     std::vector<double> r_two(targets * m);
@@ -112,7 +112,7 @@ TEST(Threads, AnyNumberGivesTheSameBits) {
         std::vector<double> q(targets * checked.n());
         std::vector<double> u(targets * checked.n());
         std::vector<double> r(targets * checked.m());
-        kernel->fused(targets, checked.a.data(), v.data(), q.data(), u.data(), r.data());
+        kernel->fused(targets, {checked.a}, v.data(), q.data(), u.data(), r.data());
         std::vector<double> all = q;
         all.insert(all.end(), r.begin(), r.end());
         kernel->apply(targets, v.data(), q.data());

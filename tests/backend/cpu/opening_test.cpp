@@ -41,7 +41,7 @@ Pass make_pass(Kernel& kernel, Way way, std::size_t targets, const std::vector<d
   const std::size_t m = v.size() / targets;
   Pass pass{std::vector<double>(targets * n), std::vector<double>(targets * n, 1.0), std::vector<double>(targets * m)};
   if (way == Way::fused) {
-    kernel.fused(targets, a.data(), v.data(), pass.q.data(), pass.u.data(), pass.r.data());
+    kernel.fused(targets, {a}, v.data(), pass.q.data(), pass.u.data(), pass.r.data());
   } else if (way == Way::two_passes) {
     kernel.apply(targets, v.data(), pass.q.data());
     kernel.apply_transposed(targets, pass.u.data(), pass.r.data());

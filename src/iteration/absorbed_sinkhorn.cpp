@@ -10,6 +10,7 @@
 #include "iteration/agreement.hpp"
 #include "iteration/gauge.hpp"
 #include "iteration/rebuilding.hpp"
+#include "iteration/standing_plan.hpp"
 #include "topology/scalings.hpp"
 
 namespace fedsinkhorn {
@@ -81,7 +82,7 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   if (!is_accelerated()) return;
   accelerations_.clear();
   for (std::size_t k = 0; k < targets; ++k)
-    accelerations_.push_back(pacing_.method.make(pacing_.memory, longest_step(), problem_.mass, pacing_.ops));
+    accelerations_.push_back(pacing_.method.make({pacing_.memory, longest_step(), problem_.mass, pacing_.ops}));
 }
 
 double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, std::log(safe_scaling_) / 2); }
@@ -226,10 +227,19 @@ void AbsorbedSinkhorn::decide(std::span<const Note> notes) {
   }
 }
 
-// Where the next round starts, wherever v is held.
+// Where the next round starts, wherever v is held: at a mixture that all form by themselves, or where the method says,
+// which is then made known.
 void AbsorbedSinkhorn::mix() {
   if (!is_accelerated()) return;
-  for (std::size_t k = 0; k < active(); ++k) topology_.mix(k, mixtures_[k], part(x_, k, m_));
+  bool is_chosen = false;
+  for (std::size_t k = 0; k < active(); ++k) {
+    topology_.mix(k, mixtures_[k], part(x_, k, m_));
+    if (!accelerations_[k]->wants_plan()) continue;
+    StandingPlan plan(topology_, part(u_, k, n_), part(v_, k, m_));
+    accelerations_[k]->propose(plan, part(x_, k, m_));
+    is_chosen = true;
+  }
+  if (is_chosen) topology_.share(active(), x_.data(), {});
 }
 
 // Iterations between rounds, on what is known of the others. True if there were any.
@@ -291,7 +301,7 @@ LoneRounds AbsorbedSinkhorn::lone_rounds() {
   rounds.v = v_.data();
   rounds.norm = options.norm;
   // Virtual time knows of verbs alone.
-  const bool one_by_one = options.local_steps > 1 || options.transport == "simulated";
+  const bool one_by_one = options.local_steps > 1 || options.transport == "simulated" || !pacing_.method.on_device;
   rounds.most = one_by_one ? 0 : options.max_iterations - 1 - iteration_;
   rounds.look_every = annealing_.patience();
   rounds.tolerance = annealing_.is_last() ? monitor_.tolerance() : 0;

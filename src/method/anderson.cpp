@@ -364,8 +364,8 @@ void Anderson::restart() {
 
 }  // namespace
 
-std::unique_ptr<Acceleration> make_anderson(std::size_t memory, double reach, double mass, const cpu::SumOps& ops) {
-  return std::make_unique<Anderson>(memory, reach, mass, ops);
+std::unique_ptr<Acceleration> make_anderson(const MethodSettings& settings) {
+  return std::make_unique<Anderson>(settings.history, settings.reach, settings.mass, settings.ops);
 }
 
 }  // namespace fedsinkhorn

@@ -129,9 +129,8 @@ void Overrelaxation::restart() {
 
 }  // namespace
 
-std::unique_ptr<Acceleration> make_overrelaxation(std::size_t /*memory*/, double /*reach*/, double mass,
-                                                  const cpu::SumOps& /*ops*/) {
-  return std::make_unique<Overrelaxation>(mass);
+std::unique_ptr<Acceleration> make_overrelaxation(const MethodSettings& settings) {
+  return std::make_unique<Overrelaxation>(settings.mass);
 }
 
 }  // namespace fedsinkhorn

@@ -23,10 +23,10 @@ Registry<TopologyEntry>& topologies() {
 
 Registry<MethodEntry>& methods() {
   static Registry<MethodEntry> entries = {
-      MethodEntry{.name = "auto", .make = make_anderson, .anneals = true},
-      MethodEntry{.name = "anderson", .make = make_anderson},
+      MethodEntry{.name = "auto", .make = make_anderson, .anneals = true, .on_device = true},
+      MethodEntry{.name = "anderson", .make = make_anderson, .on_device = true},
       MethodEntry{.name = "overrelaxed", .make = make_overrelaxation, .relaxes = true},
-      MethodEntry{.name = "sinkhorn"},
+      MethodEntry{.name = "sinkhorn", .on_device = true},
   };
   return entries;
 }

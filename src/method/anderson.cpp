@@ -25,8 +25,6 @@ namespace {
 
 using namespace anderson;  // the rules
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Where the sums of a note are. Those from kDx on are there if there is a round to form differences with.
 enum Sum : std::size_t { kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kPairs };
 enum Maximum : std::size_t { kLargestResidual, kLargestStep };
@@ -100,15 +98,15 @@ std::vector<double> regularized_solution(const Square& matrix, const std::vector
 class Anderson final : public Acceleration {
  public:
   Anderson(std::size_t memory, double reach, double mass, const cpu::SumOps& ops)
-      : memory_(memory), reach_(reach), ops_(ops), radius_(reach), slack_(kRounding * mass) {}
+      : memory_(memory), ops_(ops), control_(reach, mass) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
   void restart() override;
   [[nodiscard]] bool is_proposal() const override { return !gamma_.empty(); }
-  [[nodiscard]] double gain() const override { return gain_; }
+  [[nodiscard]] double gain() const override { return control_.gain; }
   [[nodiscard]] std::size_t history() const override { return gamma_.size(); }
-  [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
+  [[nodiscard]] std::int64_t rejected() const override { return control_.rejected; }
 
  private:
   /// This client's slices of a point.
@@ -127,16 +125,13 @@ class Anderson final : public Acceleration {
   void begin(std::span<const double> b);
   void describe_point(const RoundOfTarget& round, Note& note);
   void describe_difference(Note& note);
-  [[nodiscard]] bool acceptable(const Note& note) const;
+  [[nodiscard]] static Seen seen_in(const Note& note);
   [[nodiscard]] Mixture shorten();
   void push(const Note& note);
   void drop_differences(std::size_t keep);
   void extrapolate();
-  /// Where what a round gains is no more than noise, differences of rounds are noise, too.
-  [[nodiscard]] bool is_all_noise() const { return has_met_noise_ && gain_ <= kNoiseAlone * slack_; }
 
   const std::size_t memory_;
-  const double reach_;
   const cpu::SumOps& ops_;
 
   std::vector<double> weights_, log_b_;
@@ -152,19 +147,7 @@ class Anderson final : public Acceleration {
   double sum_residual_ = 0;  // of the newest point, weighted
 
   std::vector<double> gamma_;  // of the point to be tried; empty: the plain image
-  double length_ = 0;          // of the step beyond the image, at most
-  double radius_;              // no step may be longer
-  bool is_cut_ = false;
-  bool has_rejected_ = false;  // since the last accepted point
-
-  double floor_ = -kInfinity;  // D of the last accepted point
-  double slack_;               // shortfall put down to rounding or noise
-  bool has_met_noise_ = false;
-  double residual2_ = 0;
-  double largest_residual_ = 0;
-  double gain_ = kInfinity;
-  std::int64_t accepted_ = 0;
-  std::int64_t rejected_ = 0;
+  StepControl control_;
 };
 
 void Anderson::begin(std::span<const double> b) {
@@ -244,39 +227,25 @@ void Anderson::describe_difference(Note& note) {
   ops_.exact_dots(pairs_.data(), pairs_.size(), m, note.sums.data() + kDxR);
 }
 
-Mixture Anderson::decide(const Note& note) {
-  if (is_proposal() && !acceptable(note)) return shorten();
+Seen Anderson::seen_in(const Note& note) {
   const double dual = note.sums[kDual].total();
-  // The plain image cannot fall short but for noise.
-  if (!is_proposal() && dual < floor_ - slack_) {
-    slack_ = 2 * (floor_ - dual);
-    has_met_noise_ = true;
-  }
-  ++accepted_;
-  floor_ = note.sums[kDualAfter].total();
-  gain_ = floor_ - dual;
-  if (is_cut_) radius_ = std::min(std::max(radius_, kGrow * length_), reach_);
-  if (std::exchange(has_rejected_, false)) drop_differences(kKeptAfterRejection);
+  const double dual_after = note.sums[kDualAfter].total();
+  return {std::isfinite(dual) && std::isfinite(dual_after), dual, dual_after, note.sums[kResidual2].total(),
+          note.maxima[kLargestResidual]};
+}
+
+Mixture Anderson::decide(const Note& note) {
+  const Seen seen = seen_in(note);
+  if (is_proposal() && !control_.accepts(seen)) return shorten();
+  if (control_.accept(seen, !is_proposal())) drop_differences(kKeptAfterRejection);
   push(note);
   extrapolate();
   return {true, differences_.size() + 1, gamma_};
 }
 
-bool Anderson::acceptable(const Note& note) const {
-  const double dual = note.sums[kDual].total();
-  const bool usable = std::isfinite(dual) && std::isfinite(note.sums[kDualAfter].total());
-  if (!usable || dual < floor_ - slack_) return false;
-  return dual > floor_ + slack_ || note.sums[kResidual2].total() <= kResidualGrowth * residual2_;
-}
-
-// Back towards the image, and to the image itself when that is about as near as a plain step would go.
+// Back towards the image, or to the image itself.
 Mixture Anderson::shorten() {
-  ++rejected_;
-  has_rejected_ = true;
-  is_cut_ = true;
-  length_ *= kShrink;
-  radius_ = length_;
-  if (length_ >= largest_residual_ && rejected_ <= kRejectionsForFree + accepted_) {
+  if (control_.reject()) {
     for (double& gamma : gamma_) gamma *= kShrink;
   } else {
     gamma_.clear();
@@ -287,8 +256,6 @@ Mixture Anderson::shorten() {
 }
 
 void Anderson::push(const Note& note) {
-  residual2_ = note.sums[kResidual2].total();
-  largest_residual_ = note.maxima[kLargestResidual];
   const double sum_residual = note.sums[kResidual].total();
   if (has_latest_) {
     const auto total = [&note](std::size_t k) { return note.sums[k].total(); };
@@ -330,9 +297,8 @@ void Anderson::drop_differences(std::size_t keep) {
 void Anderson::extrapolate() {
   const std::size_t k = differences_.size();
   gamma_.clear();
-  length_ = 0;
-  is_cut_ = false;
-  if (k == 0 || is_all_noise()) return;
+  control_.step_plainly();
+  if (k == 0 || control_.is_all_noise()) return;
   Square matrix(k);
   std::vector<double> y(k);
   for (std::size_t i = 0; i < k; ++i) {
@@ -342,24 +308,17 @@ void Anderson::extrapolate() {
   }
   gamma_ = regularized_solution(matrix, y);
   if (gamma_.empty()) return drop_differences(0);
-  for (std::size_t i = 0; i < k; ++i) length_ += std::abs(gamma_[i]) * differences_[i].longest;
-  radius_ = std::min(std::max(radius_, largest_residual_), reach_);
-  is_cut_ = length_ > radius_;
-  if (!is_cut_) return;
-  for (double& gamma : gamma_) gamma *= radius_ / length_;
-  length_ = radius_;
+  double length = 0;
+  for (std::size_t i = 0; i < k; ++i) length += std::abs(gamma_[i]) * differences_[i].longest;
+  const double share = control_.share_of_step(length);
+  for (double& gamma : gamma_) gamma *= share;
 }
 
 void Anderson::restart() {
   has_latest_ = false;
   drop_differences(0);
   gamma_.clear();
-  length_ = 0;
-  radius_ = reach_;
-  is_cut_ = false;
-  has_rejected_ = false;
-  floor_ = -kInfinity;
-  gain_ = kInfinity;
+  control_.restart();
 }
 
 }  // namespace

@@ -170,19 +170,14 @@ __global__ void __launch_bounds__(kThreads) move_on(AndersonVectors vectors, std
   *x = exp(after - correction);
 }
 
-__global__ void begin(AndersonTarget* states, int targets, double reach, double slack) {
+__global__ void begin(AndersonTarget* states, int targets, double reach, double mass) {
   const int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (k >= targets) return;
   AndersonTarget& state = states[k];
   state.known = state.newest = state.gammas = 0;
-  state.has_latest = state.is_cut = state.has_rejected = state.has_met_noise = state.accepted = false;
-  state.accepted_rounds = state.rejected_rounds = 0;
-  state.reach = state.radius = reach;
-  state.length = 0;
-  state.floor = -infinity();
-  state.slack = slack;
-  state.gain = infinity();
-  state.residual2 = state.largest_residual = state.sum_weights = state.sum_residual = 0;
+  state.has_latest = state.accepted = false;
+  state.control = anderson::StepControl(reach, mass);
+  state.sum_weights = state.sum_residual = 0;
 }
 
 std::size_t scratch_bytes(int memory) {
@@ -219,7 +214,7 @@ double AndersonOnDevice::bytes(std::size_t targets, std::size_t rows, std::size_
 
 void AndersonOnDevice::restart(const AccelerationRule& rule, cudaStream_t stream) {
   begin<<<static_cast<unsigned>((targets_ + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-      states_.data(), static_cast<int>(targets_), rule.reach, kRounding * rule.mass);
+      states_.data(), static_cast<int>(targets_), rule.reach, rule.mass);
   check(cudaGetLastError(), "restarting Anderson");
 }
 

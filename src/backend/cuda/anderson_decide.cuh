@@ -17,25 +17,15 @@ struct Judged {
   [[nodiscard]] __device__ double maximum(Maximum k) const { return number[kSums + k]; }
   [[nodiscard]] __device__ double least() const { return -maximum(kLeastNegated); }
   [[nodiscard]] __device__ double greatest() const { return maximum(kGreatest); }
-  [[nodiscard]] __device__ bool is_usable() const {
-    return least() > 0 && greatest() < infinity() && isfinite(sum(kDual)) && isfinite(sum(kDualAfter));
+  [[nodiscard]] __device__ Seen seen() const {
+    const bool usable = least() > 0 && greatest() < infinity() && isfinite(sum(kDual)) && isfinite(sum(kDualAfter));
+    return {usable, sum(kDual), sum(kDualAfter), sum(kResidual2), maximum(kLargestResidual)};
   }
 };
 
-__device__ inline bool acceptable(const AndersonTarget& state, const Judged& judged) {
-  const double dual = judged.sum(kDual);
-  if (!judged.is_usable() || dual < state.floor - state.slack) return false;
-  return dual > state.floor + state.slack || judged.sum(kResidual2) <= kResidualGrowth * state.residual2;
-}
-
-/// Back towards the image, and to the image itself when that is about as near as a plain step would go.
+/// Back towards the image, or to the image itself.
 __device__ inline void shorten(AndersonTarget& state) {
-  ++state.rejected_rounds;
-  state.has_rejected = true;
-  state.is_cut = true;
-  state.length *= kShrink;
-  state.radius = state.length;
-  if (state.length >= state.largest_residual && state.rejected_rounds <= kRejectionsForFree + state.accepted_rounds) {
+  if (state.control.reject()) {
     for (int i = 0; i < state.gammas; ++i) state.gamma[i] *= kShrink;
   } else {
     state.gammas = 0;
@@ -45,22 +35,9 @@ __device__ inline void shorten(AndersonTarget& state) {
 }
 
 __device__ inline void accept(AndersonTarget& state, const Judged& judged, int memory, int ring) {
-  const double dual = judged.sum(kDual);
-  // The plain image cannot fall short but for noise.
-  if (state.gammas == 0 && dual < state.floor - state.slack) {
-    state.slack = 2 * (state.floor - dual);
-    state.has_met_noise = true;
-  }
-  ++state.accepted_rounds;
-  state.floor = judged.sum(kDualAfter);
-  state.gain = state.floor - dual;
-  if (state.is_cut) state.radius = fmin(fmax(state.radius, kGrow * state.length), state.reach);
   const int judged_with = state.known;
-  if (state.has_rejected) state.known = min(state.known, kKeptAfterRejection);
-  state.has_rejected = false;
+  if (state.control.accept(judged.seen(), state.gammas == 0)) state.known = min(state.known, kKeptAfterRejection);
 
-  state.residual2 = judged.sum(kResidual2);
-  state.largest_residual = judged.maximum(kLargestResidual);
   const double sum_residual = judged.sum(kResidual);
   const int candidate = (state.newest + 1) % ring;
   if (state.has_latest) {
@@ -88,12 +65,11 @@ __device__ inline void accept(AndersonTarget& state, const Judged& judged, int m
 __device__ inline void extrapolate(AndersonTarget& state, int ring, double* memory) {
   const int t = static_cast<int>(threadIdx.x);
   const int k = state.known;
-  const bool is_all_noise = state.has_met_noise && state.gain <= kNoiseAlone * state.slack;
+  const bool is_all_noise = state.control.is_all_noise();
   __syncthreads();
   if (t == 0) {
     state.gammas = 0;
-    state.length = 0;
-    state.is_cut = false;
+    state.control.step_plainly();
   }
   if (k == 0 || is_all_noise) return;
   Solver solver{k, memory, memory + k * k, memory + 2 * k * k, memory + 2 * k * k + k, memory + 2 * k * k + 2 * k};
@@ -115,12 +91,10 @@ __device__ inline void extrapolate(AndersonTarget& state, int ring, double* memo
     state.known = 0;
     return;
   }
-  for (int i = 0; i < k; ++i) state.length += fabs(solver.x[i]) * state.longest[slot(i)];
-  state.radius = fmin(fmax(state.radius, state.largest_residual), state.reach);
-  state.is_cut = state.length > state.radius;
-  const double factor = state.is_cut ? state.radius / state.length : 1;
-  if (state.is_cut) state.length = state.radius;
-  for (int i = 0; i < k; ++i) state.gamma[i] = factor * solver.x[i];
+  double length = 0;
+  for (int i = 0; i < k; ++i) length += fabs(solver.x[i]) * state.longest[slot(i)];
+  const double share = state.control.share_of_step(length);
+  for (int i = 0; i < k; ++i) state.gamma[i] = share * solver.x[i];
   state.gammas = k;
 }
 
@@ -154,7 +128,8 @@ static __global__ void __launch_bounds__(kDecideThreads)
   __syncthreads();
 
   const bool is_proposal = state.gammas > 0;
-  const bool accepted = is_proposal ? acceptable(state, judged) : judged.is_usable();
+  const Seen seen = judged.seen();
+  const bool accepted = is_proposal ? state.control.accepts(seen) : seen.usable;
   __syncthreads();
   if (t == 0) {
     if (accepted) {
@@ -171,8 +146,8 @@ static __global__ void __launch_bounds__(kDecideThreads)
   const bool largest = norm == Norm::linf;
   rounds[target] = {{largest ? judged.maximum(kLargestA) : judged.sum(kErrorA),
                      largest ? judged.maximum(kLargestB) : judged.sum(kErrorB), judged.least(), judged.greatest()},
-                    state.gain,
-                    state.rejected_rounds,
+                    state.control.gain,
+                    static_cast<int>(state.control.rejected),
                     state.gammas,
                     accepted,
                     !accepted && !is_proposal};

@@ -18,15 +18,9 @@ struct AndersonTarget {
   int newest;  // slot
   int gammas;  // of the point to be tried; 0: the plain image
   bool has_latest;
-  bool is_cut;
-  bool has_rejected;
-  bool has_met_noise;
   bool accepted;  // the last round
-  int accepted_rounds;
-  int rejected_rounds;
-  double reach, radius, length;
-  double floor, slack, gain;
-  double residual2, largest_residual, sum_weights, sum_residual;
+  anderson::StepControl control;
+  double sum_weights, sum_residual;
   double gamma[kMost];  // oldest difference first
   double sum_dx[kMostImages], sum_dr[kMostImages], dx_r[kMostImages], longest[kMostImages];
   double products[kMostImages][kMostImages];  // <dx_i, dR_j>

@@ -1,4 +1,4 @@
-// The errors of the library. Non-convergence is not among them: it is a status of the result.
+// The exceptions of the library. Failure to converge is not one of them: it is a status of the result.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,27 @@ namespace fedsinkhorn {
 
 struct Result;
 
-/// Input that cannot be solved as given: a file, an argument, or data that contradict each other.
+/// Input that cannot be solved as given: a bad file or argument, or inconsistent data.
 /// The message is one line: "<culprit>: <reason>; <what would be right>".
 class InputError : public std::runtime_error {
  public:
   /// culprit: the file, flag or argument at fault. remedy: what would be right (may be empty).
   InputError(const std::string& culprit, const std::string& reason, const std::string& remedy = {})
       : std::runtime_error(culprit + ": " + reason + (remedy.empty() ? "" : "; " + remedy)) {}
-  /// The whole line, as another client found it.
+  /// The whole message, as received from another client.
   explicit InputError(const std::string& line) : std::runtime_error(line) {}
 };
 
-/// Clients that no longer answer within the time limit.
+/// Some clients did not answer within the time limit.
 class ClientLost : public std::runtime_error {
  public:
   ClientLost(const std::string& line, std::vector<std::size_t> lost, std::shared_ptr<const Result> so_far = nullptr)
       : std::runtime_error(line), lost_(std::move(lost)), so_far_(std::move(so_far)) {}
-  /// Who is silent; empty if all answer and the exchange still did not come about.
+  /// The clients that did not answer; empty if all answered and the exchange still failed.
   [[nodiscard]] const std::vector<std::size_t>& lost() const { return lost_; }
 
-  /// Topology async: the potentials as this client knew them, status client_lost. Costs are not known (NaN). Null if
-  /// it happened before there was anything to know, and in other topologies.
+  /// Topology async: the potentials as this client last knew them, with status client_lost. Costs are not known (NaN).
+  /// Null if the loss came before the first potentials, and in other topologies.
   [[nodiscard]] const std::shared_ptr<const Result>& so_far() const { return so_far_; }
 
  private:
@@ -46,7 +46,7 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted before the first iteration was finished; nothing written") {}
 };
 
-/// Another client has given up, for the reason in the text.
+/// Another client gave up. The message says why.
 class ClientFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

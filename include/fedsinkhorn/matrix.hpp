@@ -1,4 +1,4 @@
-// Views of matrices that somebody else owns.
+// Non-owning views of matrices.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace fedsinkhorn {
 
-/// A row-major matrix in memory owned elsewhere; whoever makes the view keeps that memory alive while it is used.
+/// A row-major matrix in memory owned by the caller, who keeps it alive while the view is used.
 template <class T>
 struct MatrixView {
   const T* data = nullptr;
@@ -18,7 +18,7 @@ struct MatrixView {
   [[nodiscard]] T operator()(std::size_t i, std::size_t j) const { return data[i * columns + j]; }
 };
 
-/// Input may be float64 or float32; it is read as it is, never converted as a whole.
+/// Input may be float64 or float32. It is read in place and never converted as a whole.
 using AnyMatrix = std::variant<MatrixView<double>, MatrixView<float>>;
 
 [[nodiscard]] inline std::size_t rows_of(const AnyMatrix& matrix) {

@@ -12,15 +12,16 @@
 
 namespace fedsinkhorn {
 
-/// Whether an array without rows will do: as one client's part, but not as a whole.
+/// Whether an array without rows is accepted: it may be one client's part, but not a whole problem.
 enum class NoRows { refused, allowed };
 
 /// A .npy file mapped into memory: format versions 1 to 3, float64 or float32, little-endian, C order, one or two
-/// dimensions. Opening reads the header alone; pages of data are read when they are touched.
-/// Movable; views handed out live as long as the object.
+/// dimensions. Opening reads only the header; pages of data are read when they are touched.
+/// Movable; views are valid as long as the object lives.
 class NpyFile {
  public:
-  /// Throws InputError naming the path: missing, not a .npy file, truncated, another type, order or rank.
+  /// Throws InputError naming the path if the file is missing, truncated, not a .npy file, or of another type, order or
+  /// rank.
   static NpyFile open(const std::filesystem::path& path, NoRows no_rows = NoRows::refused);
 
   NpyFile(NpyFile&&) noexcept;
@@ -37,7 +38,7 @@ class NpyFile {
   [[nodiscard]] AnyMatrix matrix() const;
   /// Rows [first, first + count), without touching the rest of the file.
   [[nodiscard]] AnyMatrix rows(std::size_t first, std::size_t count) const;
-  /// These rows will not be read again soon: their pages need not stay in this process. Views stay valid.
+  /// Tells that these rows will not be read again soon, so that their pages can be released. Views stay valid.
   void release_rows(std::size_t first, std::size_t count) const;
   /// All values converted to float64.
   [[nodiscard]] std::vector<double> to_vector() const;
@@ -48,8 +49,8 @@ class NpyFile {
   std::unique_ptr<State> state_;
 };
 
-/// Writes a C-order float64 .npy file row block by row block, under a temporary name in the same folder that takes the
-/// final name in finish(). Without finish() nothing is left behind.
+/// Writes a C-order float64 .npy file piece by piece, under a temporary name in the same folder. finish() renames it to
+/// its final name; without finish() nothing is left behind.
 class NpyWriter {
  public:
   /// shape: one to three dimensions. Throws InputError naming the path when it cannot be written.
@@ -59,7 +60,7 @@ class NpyWriter {
   NpyWriter& operator=(const NpyWriter&) = delete;
 
   void append(std::span<const double> values);
-  /// Throws std::logic_error unless exactly the promised number of values was appended.
+  /// Throws std::logic_error unless exactly as many values were appended as the shape has.
   void finish();
 
  private:
@@ -67,7 +68,7 @@ class NpyWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Writes a vector or matrix in one go, atomically.
+/// Writes a whole vector or matrix atomically.
 void write_npy(const std::filesystem::path& path, std::span<const double> values, std::span<const std::size_t> shape);
 
 }  // namespace fedsinkhorn

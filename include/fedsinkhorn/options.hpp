@@ -1,4 +1,4 @@
-// How to solve it. The defaults are meant to be right; every field but the last two has a flag of that name in
+// How to solve a problem. The defaults suit most problems. Every field except the last two has a flag of that name in
 // `fedsinkhorn solve`.
 #pragma once
 
@@ -13,93 +13,92 @@
 
 namespace fedsinkhorn {
 
-/// float64: everything. mixed: the kernel is stored in float32, all else is float64. float32: kernel, scalings and
-/// products in float32, sums in float64 but for parts of them on devices. digits50: 50 decimal digits, for small
-/// problems. On devices alone: bfloat16: a kernel stored as bfloat16, products in float32. tf32: a kernel computed from
-/// points whose coordinates are multiplied to eleven bits, the rest as float32.
+/// float64: everything. mixed: the kernel is stored in float32, everything else is float64. float32: kernel, scalings
+/// and products in float32, sums in float64 except for parts of them on devices. digits50: 50 decimal digits, for small
+/// problems. Only on devices: bfloat16 (kernel stored as bfloat16, products in float32) and tf32 (kernel computed from
+/// points whose coordinates are multiplied to eleven bits, the rest as float32).
 enum class Precision { float64, float32, mixed, digits50, bfloat16, tf32 };
 
-/// Whether the kernel has less than float64.
+/// Whether the kernel has less precision than float64.
 [[nodiscard]] constexpr bool is_reduced(Precision precision) {
   return precision != Precision::float64 && precision != Precision::digits50;
 }
 
-/// dense: exp((phi + psi - C) / epsilon) is stored. online: it is computed anew whenever it is needed.
+/// dense: the kernel exp((phi + psi - C) / epsilon) is stored. online: it is computed whenever it is needed.
 enum class KernelKind { dense, online };
 
-/// absorption: matrix-vector products on a kernel that has large potentials folded in. log: every step by
-/// log-sum-exp; slow, the reference the other is tested against.
+/// absorption: matrix-vector products on a kernel into which large potentials are absorbed. log: every half-step by
+/// log-sum-exp; slow, the reference for tests.
 enum class Stabilization { absorption, log };
 
-/// check: prove before solving that the allowed pairs can carry the masses. skip: do not (large problems with many
-/// forbidden pairs).
+/// check: before solving, check that the allowed pairs can carry the masses. skip: do not check (for large problems
+/// with many forbidden pairs).
 enum class Feasibility { check, skip };
 
-/// How much of an update is made, eta being the share: arithmetic (1 - eta) old + eta new, geometric
-/// old^(1 - eta) new^eta.
+/// How an update is damped by eta. arithmetic: (1 - eta) old + eta new. geometric: old^(1 - eta) new^eta.
 enum class DampingKind { arithmetic, geometric };
 
-/// 0 x 0: chosen, as square as the number of clients allows.
+/// 0 x 0: as square as the number of clients allows.
 struct GridShape {
   std::size_t rows = 0;
   std::size_t columns = 0;
 };
 
-/// What a progress display needs, handed out after every check.
+/// What a progress display needs; passed to Options::on_check after every check of the error.
 struct Progress {
   std::int64_t iteration = 0;
   std::int64_t max_iterations = 0;
   double seconds = 0;  ///< since the iterations began
   double error_a = 0;
   double error_b = 0;
-  double tolerance = 0;  ///< in units of the mass, as the errors are
+  double tolerance = 0;  ///< in units of the mass, like the errors
   std::size_t targets_left = 1;
-  double epsilon = 0;          ///< of the level
-  bool is_on_the_way = false;  ///< to the epsilon asked for: errors are those of another problem
+  double epsilon = 0;          ///< of the current level
+  bool is_on_the_way = false;  ///< epsilon is above the requested one: the errors are those of another problem
 };
 
-/// Options::memory may be up to this.
+/// The largest Options::memory.
 inline constexpr std::size_t kMostMemory = 64;
 
 struct Options {
-  /// On the norm of the marginal errors, as a share of the total mass; 0 runs all of max_iterations.
+  /// Limit on the norm of the marginal errors, relative to the total mass; 0 runs all max_iterations.
   double tolerance = 1e-9;
   Norm norm = Norm::l1;
   std::int64_t max_iterations = 10000;
   std::int64_t check_every = 1;
 
-  /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson, with epsilon coming down in levels where that
-  /// is slow, or plain where that is not to be had (local steps, async, log domain, 50 digits).
+  /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson, with epsilon scaling where that is slow;
+  /// plain where acceleration is not available (local steps, async, log-domain, 50 digits).
   std::string method = "auto";
-  std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 24, fewer for many targets
+  std::size_t memory = 0;         ///< differences that anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, row-reduce for several
   std::string backend = "auto";   ///< cpu, cuda; auto: cuda for large problems where there is a device
-  std::vector<int> devices;       ///< numbers of the devices cuda may use, clients in turn; empty: all there are
+  std::vector<int> devices;       ///< numbers of the devices cuda may use, assigned to clients in turn; empty: all
   Passes passes = Passes::fused;
   KernelKind kernel = KernelKind::dense;
   Precision precision = Precision::float64;
   Stabilization stabilization = Stabilization::absorption;
   Feasibility feasibility = Feasibility::check;
-  bool normalize = false;  ///< scale a and each target of b to total 1 first, so that their totals need not agree
+  bool normalize = false;  ///< first scale a and each target of b to total 1; their totals need not agree then
 
-  int threads = 0;            ///< of each client; 0: this machine's cores, shared among its clients
+  int threads = 0;            ///< per client; 0: this machine's cores, shared among its clients
   std::string simd = "auto";  ///< instruction set: auto, avx512, avx2, sse4, baseline
 
-  std::size_t clients = 0;            ///< 0: one, or as many as there are problems, or MPI ranks
-  std::string transport = "threads";  ///< of clients in one process: threads or simulated
-  Scenario scenario;                  ///< what is simulated
+  std::size_t clients = 0;            ///< 0: one, or the number of problems or MPI ranks
+  std::string transport = "threads";  ///< between clients in one process: threads or simulated
+  Scenario scenario;                  ///< the simulated network
   double timeout = 60;                ///< seconds to wait for another client
-  std::int64_t local_steps = 1;       ///< iterations from one exchange to the next
-  std::int64_t max_staleness = 16;    ///< topology async: iterations after which a client no longer uses a slice
+  std::int64_t local_steps = 1;       ///< most iterations from one exchange to the next
+  std::int64_t max_staleness = 16;    ///< topology async: oldest slice a client uses, in its own iterations
   double damping = 1;                 ///< topology async: eta, in (0, 1]; 1 is no damping
   DampingKind damping_kind = DampingKind::geometric;
-  GridShape grid;                   ///< of clients, for the topology of that name
+  GridShape grid;                   ///< shape of topology grid
   std::vector<double> row_weights;  ///< shares of the rows (and columns) the clients own; empty: even
-  bool keep_local = false;          ///< f is not gathered: every MPI rank's result has its own rows alone
+  bool keep_local = false;          ///< f is not gathered: every MPI rank's result has only its own rows
 
-  /// Set to true (by a signal handler, another thread), and left so, to stop: the iteration under way is given up, and
-  /// the result is that of the last one that was finished. Costs that would take more than about a second to evaluate
-  /// are left out (NaN). Before the first iteration is finished, solve() throws Interrupted.
+  /// To stop, set it to true (from a signal handler or another thread) and leave it so. The current iteration is
+  /// abandoned, and the result is that of the last finished one. Costs that would take more than about a second to
+  /// evaluate are left out (NaN). Before the first iteration is finished, solve() throws Interrupted.
   const std::atomic<bool>* interrupt = nullptr;
   /// Called from the solving thread after each check. Must not throw.
   std::function<void(const Progress&)> on_check;

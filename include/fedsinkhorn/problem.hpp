@@ -1,4 +1,4 @@
-// What is to be solved:  min <P, C> + epsilon * sum P (log P - 1)  over P >= 0 with P 1 = a and P' 1 = b.
+// The problem:  min <P, C> + epsilon * sum P (log P - 1)  over P >= 0 with P 1 = a and P' 1 = b.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace fedsinkhorn {
 
-/// A cost for every pair. +inf forbids the pair; NaN and -inf are refused. Any offset and sign. A client of a star that
-/// is not its server needs none and may leave the matrix empty.
+/// A cost for every pair. +inf forbids the pair; NaN and -inf are refused. Any offset and sign. In a star only the
+/// server needs costs; other clients may leave the matrix empty.
 struct CostMatrix {
   AnyMatrix matrix;  ///< n x m
-  /// If set, called as rows_done(first, count) from any thread when those rows will not be read again soon; the owner
-  /// of a mapped file can then let their pages go.
+  /// If set, called as rows_done(first, count), from any thread, when those rows will not be read again soon. The owner
+  /// of a mapped file can then release their pages.
   std::function<void(std::size_t, std::size_t)> rows_done{};
 };
 
 /// sqeuclidean: |x - y|^2 (not halved). euclidean: |x - y|. cosine: 1 - x.y / (|x| |y|).
 enum class Metric { sqeuclidean, euclidean, cosine };
 
-/// Costs computed from two clouds of points, rows of x and y.
+/// Costs computed from two point clouds, the rows of x and y.
 struct PointClouds {
   AnyMatrix x;  ///< n x d
   AnyMatrix y;  ///< m x d
@@ -32,7 +32,7 @@ struct PointClouds {
 
 using Cost = std::variant<CostMatrix, PointClouds>;
 
-/// How error messages call the inputs; the command line puts file names here.
+/// The names of the inputs in error messages; the command line puts file names here.
 struct InputNames {
   std::string cost = "cost";
   std::string x = "points x";
@@ -43,11 +43,11 @@ struct InputNames {
   std::string initial_g = "initial g";
 };
 
-/// Which inputs are this client's part alone (true) and not the whole (false). Parts lie one after the other in the
-/// order of the clients.
+/// Which inputs are only this client's part (true) rather than the whole (false). The whole is the parts in the order
+/// of the clients.
 struct Parts {
   bool rows = false;     ///< the rows of the cost matrix, or the points x
-  bool columns = false;  ///< the points y: every client gets to know all of them
+  bool columns = false;  ///< the points y: every client learns all of them
   bool a = false;
   bool b = false;
   bool initial_g = false;
@@ -58,10 +58,10 @@ struct Problem {
   Cost cost;
   double epsilon = 0;            ///< absolute, in units of the cost; must be positive
   std::span<const double> a{};   ///< n masses; empty means uniform with total 1
-  MatrixView<double> b{};        ///< m x N masses, one column a target; empty means one uniform target with total 1
-  double mass_tolerance = 1e-8;  ///< relative difference of the totals of a and b put down to rounding
-  /// The potential g to start from, in units of the cost: m x N, or m x 1 for all targets alike; empty means none.
-  /// Finite, or -inf where b has no mass: what a solve gives as g is a start for the next.
+  MatrixView<double> b{};        ///< m x N masses, one column per target; empty means one uniform target with total 1
+  double mass_tolerance = 1e-8;  ///< relative difference of the totals of a and b attributed to rounding
+  /// Warm start: the potential g to start from, in units of the cost: m x N, or m x 1 for all targets; empty means
+  /// none. Values are finite, or -inf where b has no mass, so the g of one solve can start the next.
   MatrixView<double> initial_g{};
   InputNames names{};
   Parts parts{};

@@ -1,5 +1,5 @@
-// A network to simulate: how long messages and work take, and what goes wrong. In a simulation nobody waits: the clock
-// is advanced from one event to the next, and the same scenario gives the same run.
+// A network to simulate: how long messages and work take, and what goes wrong. A simulation does not wait: its clock
+// jumps from one event to the next, and the same scenario gives the same run.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace fedsinkhorn {
 struct ConstantLaw {
   double value = 0;
 };
-/// All values from least to most are equally likely.
+/// Uniform between least and most.
 struct UniformLaw {
   double least = 0;
   double most = 0;
@@ -24,21 +24,21 @@ struct LogNormalLaw {
   double median = 1;
   double sigma = 0;
 };
-/// Pareto: least * U^(-1 / exponent), U uniform on (0, 1]. No variance up to exponent 2, no mean up to 1.
+/// Pareto: least * U^(-1 / exponent), U uniform on (0, 1]. Infinite variance up to exponent 2, infinite mean up to 1.
 struct HeavyTailedLaw {
   double least = 1;
   double exponent = 1;
 };
-/// What values are drawn from.
+/// The distribution of a value.
 using Law = std::variant<ConstantLaw, UniformLaw, LogNormalLaw, HeavyTailedLaw>;
 
-/// A share of the messages come later than the others by so much.
+/// Each message is late by `seconds` with this probability.
 struct Lateness {
   double probability = 0;
   double seconds = 0;
 };
 
-/// What is special about messages from one client to another (not about those back). The rest is as everywhere.
+/// Overrides for messages in one direction between two clients. Fields left out are those of the scenario.
 struct LinkScenario {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -47,34 +47,33 @@ struct LinkScenario {
   std::optional<Lateness> late{};
 };
 
-/// A time in which a client does nothing: what it computes takes longer by that, and it reads what has come only after.
+/// A time in which a client does nothing: its work takes longer by that, and it reads messages only afterwards.
 struct Pause {
   double at = 0;
   double seconds = 0;
 };
 
-/// What is special about a client.
+/// Overrides for one client.
 struct ClientScenario {
   std::size_t client = 0;
-  double slower = 1;  ///< its work takes so many times as long
+  double slower = 1;  ///< factor on the time of its work
   std::vector<Pause> pauses{};
-  std::optional<double> lost_at{};  ///< it does nothing from then on
+  std::optional<double> lost_at{};  ///< time from which on it does nothing
 };
 
-/// Times are in seconds, and count from the start of the run.
+/// Times are in seconds from the start of the run.
 struct Scenario {
   std::uint64_t seed = 1;
 
-  /// A message of so many bytes keeps its link (one client to one other) busy for bytes / bandwidth, after those sent
-  /// before it, and arrives a latency later. Both are drawn for each message.
+  /// A message keeps its link (from one client to another) busy for bytes / bandwidth, after earlier messages, and
+  /// arrives one latency later. Both are drawn for each message.
   Law latency = ConstantLaw{10e-6};
   Law bandwidth = ConstantLaw{1e9};  ///< bytes per second
   Lateness late{};
-  /// Whether news of asynchronous clients may overtake each other. All else arrives in the order it was sent.
+  /// Whether updates of asynchronous clients may overtake each other. Everything else arrives in the order it was sent.
   bool reorder = true;
 
-  /// To compute with so many entries of a matrix takes entries * seconds_per_entry, times a factor drawn for each
-  /// stretch of work.
+  /// Work on a matrix takes entries * seconds_per_entry, times a factor drawn for each piece of work.
   double seconds_per_entry = 1e-9;
   Law compute_factor = ConstantLaw{1};
 
@@ -82,7 +81,7 @@ struct Scenario {
   std::vector<ClientScenario> clients{};  ///< each client at most once
 };
 
-/// Reads a JSON file; all of it is optional, and what is missing is as above:
+/// Reads a JSON file. Every key is optional, with the defaults above:
 ///   {"seed": 7, "latency": LAW, "bandwidth": LAW, "late": {"probability": 0.02, "seconds": 0.06}, "reorder": true,
 ///    "compute": {"seconds_per_entry": 1e-9, "factor": LAW},
 ///    "links": [{"from": 0, "to": 1, "latency": LAW, "bandwidth": LAW, "late": {...}}],
@@ -90,10 +89,11 @@ struct Scenario {
 /// with LAW one of
 ///   {"law": "constant", "value": 1e-4}                     {"law": "uniform", "least": 0.9, "most": 1.1}
 ///   {"law": "log-normal", "median": 1e-4, "sigma": 1}      {"law": "heavy-tailed", "least": 1e-4, "exponent": 1.5}
-/// Throws InputError naming the path: not readable, not JSON, unknown or repeated keys, values that make no sense.
+/// Throws InputError naming the path if it is not readable or not JSON, or has unknown or repeated keys or impossible
+/// values.
 [[nodiscard]] Scenario read_scenario(const std::filesystem::path& path);
 
-/// Throws InputError("--scenario", ...) if a value makes no sense, or a client is named that does not exist.
+/// Throws InputError("--scenario", ...) if a value is impossible or a client does not exist.
 void check_scenario(const Scenario& scenario, std::size_t clients);
 
 }  // namespace fedsinkhorn

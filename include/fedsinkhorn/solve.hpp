@@ -12,20 +12,22 @@
 
 namespace fedsinkhorn {
 
-/// Solves the problem, on Options::clients clients in this process. Throws InputError for data that cannot be solved as
-/// given (naming the culprit) and for a problem that does not fit into memory; anything else, non-convergence included,
-/// is in Result::status. Throws ClientLost if a client did not answer in time. Safe to call from several threads at
-/// once. Changes nothing for the rest of the process: the OpenBLAS inside is a copy of this library's own.
+/// Solves the problem with Options::clients clients in this process. Throws InputError (naming the culprit) for data
+/// that cannot be solved as given and for a problem that does not fit into memory, ClientLost if a client did not
+/// answer in time, and Interrupted (see Options::interrupt). Failure to converge is reported in Result::status. Safe to
+/// call from several threads at once. Does not affect the rest of the process: the library has its own copy of
+/// OpenBLAS.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options = {});
 
-/// The same with every client's part given by itself (see Parts): one problem a client, all in this process.
+/// The same with each client's part given separately (see Parts): one problem per client, all in this process.
 [[nodiscard]] Result solve(std::span<const Problem> clients, const Options& options = {});
 
-/// This process as one client among those mpirun started. Made once, before the first solve; its end takes leave of
-/// the others. Every rank does the same calls. Throws InputError where the library was built without MPI.
+/// This process as one of the clients that mpirun started. Create it once, before the first solve; its destructor shuts
+/// MPI down together with the other ranks. Every rank makes the same calls. Throws InputError if the library was built
+/// without MPI.
 class MpiSession {
  public:
-  /// timeout: seconds to wait for another rank, whoever is asked.
+  /// timeout: seconds to wait for any other rank.
   explicit MpiSession(double timeout = 60);
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
@@ -41,31 +43,31 @@ class MpiSession {
   std::unique_ptr<State> state_;
 };
 
-/// Solves with the other ranks, who call it too. Besides InputError, the same on all ranks: ClientLost when a rank no
-/// longer answers, ClientFailed when one gave up; the session is of no use after that.
+/// Solves together with the other ranks, which must call it too. Throws the same InputError on all ranks, ClientLost if
+/// a rank no longer answers, and ClientFailed if one gave up; the session cannot be used after the last two.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options, MpiSession& session);
 
-/// Bytes solve() would hold at its peak for this problem, inputs not counted. Backend cuda: on the host; the kernel is
-/// not there.
+/// Peak memory of solve() for this problem, in bytes, without the inputs. Backend cuda: memory of the host, which does
+/// not hold the kernel.
 [[nodiscard]] std::uint64_t predicted_bytes(const Problem& problem, const Options& options = {});
 
-/// The plan of a result, row by row, never stored as a whole: P_ij = exp((f_i + g_j - C_ij) / epsilon), computed from
-/// logarithms, so that no entry overflows. Both arguments must outlive it.
-/// A result that has some rows of f alone, an MPI rank's, gives those rows of the plan; the problem is the whole or,
-/// with Parts::rows, the part with just these rows. Points of columns must be all there.
+/// The plan of a result, computed row by row, never stored as a whole: P_ij = exp((f_i + g_j - C_ij) / epsilon), from
+/// logarithms, so that no entry overflows. Both arguments must outlive it. A result with only some rows of f, such as
+/// an MPI rank's, gives those rows of the plan. The problem is then the whole or, with Parts::rows, the part with just
+/// these rows. It must have the points of all columns.
 class Plan {
  public:
   /// threads as in Options: 0 means all cores.
   Plan(const Problem& problem, const Result& result, int threads = 0);
-  Plan(const Problem&, Result&&, int = 0) = delete;  // it would refer to a result that is gone
+  Plan(const Problem&, Result&&, int = 0) = delete;  // the result would not outlive it
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  /// Writes rows [first, first + count) of all for one target into out, row-major, count x columns. Throws InputError
-  /// if there are no such rows or out is too small. May be called from several threads.
+  /// Writes rows [first, first + count) of the whole plan for one target into out, row-major, count x columns. Throws
+  /// InputError if there are no such rows or out is too small. May be called from several threads.
   void rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const;
 
  private:

@@ -14,7 +14,7 @@ namespace fedsinkhorn {
 ///  it
 ///    mostly finds an error below the one a client sees. How far below is learnt from rounds that came too early.
 ///  - when the error it sees has not halved for long. Between rounds potentials do not get further from a solution, and
-///    a round brings them nearer (docs/algorithms.md): should clients not get anywhere by themselves, rounds will.
+///    a round brings them nearer (docs/async.md): should clients not get anywhere by themselves, rounds will.
 class Claims {
  public:
   void begin_stretch(std::int64_t iteration) {

@@ -1,4 +1,4 @@
-// The paper's Algorithm 3, made to converge: see docs/algorithms.md.
+// The paper's Algorithm 3, made to converge: see docs/async.md.
 #include <algorithm>
 #include <cmath>
 #include <limits>

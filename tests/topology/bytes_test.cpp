@@ -1,4 +1,4 @@
-// Bytes counted are bytes documented (docs/algorithms.md, "Messages and bytes"), for every topology.
+// Bytes counted are bytes documented (docs/clients.md, "Bytes per round" and below), for every topology.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# clang-tidy over our own sources, with the flags of a configured build folder.
+# Who includes whom, how long functions are, and clang-tidy over our own sources, with the flags of a configured build
+# folder.
 #   scripts/lint.sh [build folder [file ...]]      JOBS=n: that many at once (default: all cores)
 #                                                  FOLDER=src: only files in that folder (default: all)
 # .clang-tidy has the checks; files of that name in some folders take a few away.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+scripts/rooms.py
+scripts/function_length.py
 
 build=${1:-build}
 shift $(($# > 0))

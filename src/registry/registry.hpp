@@ -1,4 +1,4 @@
-// The one place that names every implementation. To add one: its file, its line in the build, its line in registry.cpp.
+// The one place that names every implementation. To add one: its file, and its line in registry.cpp.
 #pragma once
 
 #include <string_view>

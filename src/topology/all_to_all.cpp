@@ -34,6 +34,9 @@ class AllToAll final : public Exchanges {
   void columns_of_rows_out(Payload kind, const double* part, double* own) override { columns_.sum(kind, 1, part, own); }
   /// u, and v when it is shared.
   [[nodiscard]] std::uint64_t each_round() const override { return rows_.members() > 1 ? 2 : 0; }
+  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override {
+    return columns_.sent_to_gather(targets, targets * kNoteNumbers) + rows_.sent_to_gather(targets);
+  }
 
  private:
   const Norm norm_;

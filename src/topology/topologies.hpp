@@ -46,7 +46,8 @@ struct TopologyEntry {
   Route route = Route::direct;    ///< who talks to whom
   bool several_clients = true;    ///< else one alone
   bool takes_local_steps = true;  ///< --local-steps above 1
-  bool is_asynchronous = false;   ///< takes --damping and --max-staleness; cannot work in logs, nor accelerate
+  bool keeps_bits = false;       ///< iterates are those of one client with --passes two, whatever the number of clients
+  bool is_asynchronous = false;  ///< takes --damping and --max-staleness; cannot work in logs, nor accelerate
 };
 
 [[nodiscard]] inline std::unique_ptr<Topology> make_topology(const TopologyEntry& entry,

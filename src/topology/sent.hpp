@@ -1,0 +1,22 @@
+// What a client sends, in numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fedsinkhorn {
+
+struct Sent {
+  std::uint64_t bytes = 0;  ///< payloads; headers are not counted
+  std::uint64_t messages = 0;
+
+  [[nodiscard]] bool operator==(const Sent&) const = default;
+  [[nodiscard]] Sent operator+(const Sent& other) const { return {bytes + other.bytes, messages + other.messages}; }
+};
+
+/// So many messages of as many numbers each; none where there is nothing to say.
+[[nodiscard]] inline Sent sent(std::size_t messages, std::size_t numbers) {
+  return numbers == 0 ? Sent{} : Sent{messages * numbers * sizeof(double), messages};
+}
+
+}  // namespace fedsinkhorn

@@ -14,6 +14,7 @@
 
 #include "cli/federated.hpp"
 #include "cli/run_binary.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -389,7 +390,7 @@ TEST_P(SimulatedTopology, ComputesWhatItDoesOnThreads) {
   ASSERT_EQ(simulated.status, 0) << simulated;
   EXPECT_EQ(simulated.out + simulated.err, "");
   EXPECT_EQ(listing(folder() / "simulated"), kResultFiles);
-  if (GetParam() == "all-to-all" || GetParam() == "star") {
+  if (testing::topology_named(GetParam()).keeps_bits) {
     expect_same_bytes("simulated", "threads");
   } else {
     expect_close("simulated", "threads", 1e-12);
@@ -426,17 +427,13 @@ TEST_P(SimulatedTopology, TakesLongerOnAWorseNetwork) {
   EXPECT_LT(summary("far")["virtual_seconds"], 2 * plain) << "but not all";
   EXPECT_GT(virtual_seconds("slow0"), 1.01 * plain);
   // Whoever holds a part of the kernel holds up the others. In a star only the server has any.
-  if (GetParam() != "star") {
+  if (!testing::topology_named(GetParam()).layout(2, 4, {}).row_slices.empty()) {
     EXPECT_GT(virtual_seconds("slow"), 1.01 * plain);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Simulated, SimulatedTopology, ::testing::Values("all-to-all", "star", "grid", "row-reduce"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Simulated, SimulatedTopology, ::testing::ValuesIn(testing::topologies_in_step()),
+                         [](const auto& info) { return testing::without_dashes(info.param); });
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Simulated clients that fall silent

@@ -12,6 +12,8 @@
 #include "cli/federated.hpp"
 #include "cli/run_binary.hpp"
 #include "fedsinkhorn/npy.hpp"
+#include "support/problems.hpp"
+#include "support/stated.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -19,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-const Names kTopologies = {"all-to-all", "star", "grid", "row-reduce"};
 const Names kResultFiles = {"f.npy", "g.npy", "summary.json", "trace.csv"};
 
 /// Ranks write their own files, too.
@@ -33,7 +34,13 @@ Names result_files(Transport transport, std::size_t clients) {
   return names;
 }
 
-bool sums_in_the_same_order(const std::string& topology) { return topology == "all-to-all" || topology == "star"; }
+/// Whether one pass over K gives both halves of a round.
+bool is_fused(const std::string& topology, std::size_t clients) {
+  Options options;
+  options.topology = topology;
+  options.clients = clients;
+  return testing::stated_rounds(testing::random_problem(9, 9, 0.1, 1).view(), options).front().rows_stay;
+}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The same potentials
@@ -100,7 +107,7 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
     EXPECT_EQ(listing(folder() / output), result_files(transport, clients));
     const Json json = summary(output);
     const Json one = summary("one-" + input.name);
-    if (sums_in_the_same_order(topology)) {
+    if (testing::topology_named(topology).keeps_bits) {
       expect_same_bytes(output, "one-" + input.name);
       EXPECT_EQ(json["rejected_rounds"], one["rejected_rounds"]);
     } else {
@@ -111,9 +118,7 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
     EXPECT_EQ(json["iterations"], 60);
     EXPECT_EQ(json["topology"], topology);
     EXPECT_EQ(json["transport"], transport == Transport::mpi ? "mpi" : "threads");
-    // A grid of one column is a row-reduce, and so are all but that of four.
-    const bool fused = topology == "row-reduce" || (topology == "grid" && clients != 4);
-    EXPECT_EQ(json["passes"], fused ? "fused" : "two");
+    EXPECT_EQ(json["passes"], is_fused(topology, clients) ? "fused" : "two");
     EXPECT_NEAR(json["cost"]["dual"], one["cost"]["dual"], std::max(1e-10, input.tolerance));
     EXPECT_NEAR(json["cost"]["linear"], one["cost"]["linear"], std::max(1e-10, input.tolerance));
   }
@@ -125,13 +130,14 @@ TEST_P(SamePotentials, AsOneClient) {
     ASSERT_EQ(one.status, 0) << one;
   }
   const auto [transport, clients] = GetParam();
-  for (std::size_t k = 0; k < kTopologies.size(); ++k) {
+  const Names topologies = testing::topologies_in_step();
+  for (std::size_t k = 0; k < topologies.size(); ++k) {
     if (transport == Transport::mpi) {
       // Starting ranks takes its time: one input each, such that every topology meets all of them.
-      expect_agreement(kInputs[(k + clients) % kInputs.size()], kTopologies[k]);
+      expect_agreement(kInputs[(k + clients) % kInputs.size()], topologies[k]);
       continue;
     }
-    for (const Input& input : kInputs) expect_agreement(input, kTopologies[k]);
+    for (const Input& input : kInputs) expect_agreement(input, topologies[k]);
   }
 }
 
@@ -223,7 +229,7 @@ TEST_F(Federated, SeveralClientsMeanRowReduceUnlessSaidOtherwise) {
 
 TEST_F(Federated, LocalStepsSaveExchangesAndComeToTheSamePlan) {
   ASSERT_EQ(run(solve("one", "--plan --tolerance 1e-11")).status, 0);
-  for (const std::string topology : {"all-to-all", "star", "row-reduce"}) {
+  for (const std::string& topology : testing::topologies_with_local_steps()) {
     SCOPED_TRACE(topology);
     const auto steps = [&](const std::string& output, int count) {
       const RunResult result = run_on(

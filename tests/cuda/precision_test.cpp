@@ -11,6 +11,7 @@
 #include "fedsinkhorn/solve.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -61,10 +62,10 @@ void expect_like_processors(const Problem& problem, Options options) {
 
 TEST_F(SolveOnDevice, EveryTopology) {
   const OwnedProblem owned = testing::random_problem(203, 157, 0.05, 1);
-  for (const char* topology : {"centralized", "all-to-all", "star", "grid", "row-reduce", "async"}) {
+  for (const TopologyEntry& topology : topologies()) {
     Options options;
-    options.topology = topology;
-    options.clients = options.topology == "centralized" ? 1 : 4;
+    options.topology = topology.name;
+    options.clients = topology.several_clients ? 4 : 1;
     expect_like_processors(owned.view(), options);
   }
 }

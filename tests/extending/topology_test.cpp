@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "fedsinkhorn/solve.hpp"
-#include "registry/registry.hpp"
 #include "support/problems.hpp"
+#include "support/stated.hpp"
 #include "topology/slice_group.hpp"
 
 namespace fedsinkhorn {
@@ -45,6 +45,17 @@ class EverybodyAdds final : public Exchanges {
   }
   [[nodiscard]] bool rows_stay() const override { return true; }
   [[nodiscard]] std::uint64_t each_round() const override { return clients_.size() > 1 ? 1 : 0; }
+  // An allreduce is a sum over even parts, each of which is then gathered.
+  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override {
+    const std::size_t numbers = targets * columns_.whole_size();
+    const std::size_t clients = clients_.size();
+    Sent all = columns_.sent_to_gather(targets, targets * kNoteNumbers);
+    for (std::size_t k = 0; k < clients; ++k) {
+      const std::size_t part = numbers / clients + (k < numbers % clients ? 1 : 0);
+      all = all + (k == clients_.rank() ? sent(clients - 1, part) : sent(1, part));
+    }
+    return all;
+  }
 
  private:
   const Norm norm_;
@@ -77,6 +88,18 @@ TEST(AToyTopology, SolvesAsOneClientDoes) {
       EXPECT_EQ(result.status, Status::converged);
       EXPECT_EQ(result.topology, "everybody-adds");
       EXPECT_NEAR(result.cost.objective, expected.cost.objective, 1e-9);
+    }
+  }
+}
+
+TEST(AToyTopology, SendsWhatItStates) {
+  for (const std::size_t columns : {2, 31}) {
+    const testing::OwnedProblem owned = testing::point_problem(20, columns, 0.05, 6);
+    for (const std::size_t clients : {1, 4, 7}) {
+      Options options;
+      options.topology = "everybody-adds";
+      options.clients = clients;
+      testing::expect_rounds_as_stated(owned.view(), options);
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "registry/registry.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
+#include "support/stated.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -87,7 +88,7 @@ TEST_P(Acceleration, TakesFewerRoundsToTheSamePlan) {
       const OwnedProblem owned = GetParam().make(90, epsilon, seed);
       const Problem problem = owned.view();
       const Result plain = solve(problem, with_method("sinkhorn", 1e-11));
-      for (const char* method : {"auto", "anderson", "overrelaxed"}) {
+      for (const std::string& method : testing::methods_that_accelerate()) {
         SCOPED_TRACE(method);
         const Result result = solve(problem, with_method(method, 1e-11));
         ASSERT_EQ(result.status, Status::converged);
@@ -110,7 +111,7 @@ TEST_P(Acceleration, TakesFewerRoundsToTheSamePlan) {
 TEST_P(Acceleration, SaysWhenTheLimitIsReachedOnTheWay) {
   const OwnedProblem owned = GetParam().make(60, 1e-3, 3);
   const Problem problem = owned.view();
-  for (const char* method : {"auto", "anderson", "overrelaxed"}) {
+  for (const std::string& method : testing::methods_that_accelerate()) {
     for (const std::int64_t limit : {1, 2, 3, 5, 8, 13, 21, 34}) {
       SCOPED_TRACE(std::string(method) + ", limit " + std::to_string(limit));
       Options options = with_method(method);
@@ -228,7 +229,7 @@ TEST(Auto, IsPlainWhereNothingElseIsToBeHad) {
 
 TEST(Auto, PotentialsHaveADefiniteConstant) {
   const OwnedProblem owned = testing::point_problem(40, 30, 5e-3, 7);
-  for (const char* method : {"auto", "anderson", "overrelaxed"}) {
+  for (const std::string& method : testing::methods_that_accelerate()) {
     const Result result = solve(owned.view(), with_method(method, 1e-11));
     double difference = 0;
     for (std::size_t i = 0; i < owned.n; ++i) difference += owned.a[i] * result.f[i];
@@ -273,7 +274,7 @@ TEST(WarmStart, FromTheSolutionThereIsNothingLeftToDo) {
   std::vector<double> g = first.g;
   for (const double constant : {0.0, 3.0}) {
     for (double& x : g) x += constant;
-    for (const char* method : {"auto", "sinkhorn", "anderson", "overrelaxed"}) {
+    for (const std::string& method : testing::all_methods()) {
       Problem problem = owned.view();
       problem.initial_g = {g.data(), owned.m, 1};
       const Result again = solve(problem, with_method(method, 2e-10));
@@ -364,7 +365,7 @@ void expect_honest(const OwnedProblem& owned, const Options& options) {
 }
 
 TEST(Awkward, MassesCostsAndSupports) {
-  for (const char* method : {"auto", "anderson", "overrelaxed"}) {
+  for (const std::string& method : testing::methods_that_accelerate()) {
     SCOPED_TRACE(method);
     Options options = with_method(method);
     options.max_iterations = 3000;
@@ -443,6 +444,7 @@ class NoisyExchanges final : public Exchanges {
   [[nodiscard]] Known rows() const override { return inner_->rows(); }
   [[nodiscard]] Known columns() const override { return inner_->columns(); }
   [[nodiscard]] std::uint64_t each_round() const override { return inner_->each_round(); }
+  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override { return inner_->sent_each_round(targets); }
 
  private:
   std::vector<double> disturbed(Payload kind, const double* values, std::size_t count) {
@@ -472,8 +474,7 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   const TopologyEntry& entry = topologies().find(options.topology, "--topology");
   const CheckedProblem problem = check_problem(
       owned.view(), options, [&](std::size_t) { return entry.layout(0, 1, options); }, clients, 1);
-  const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
-  const TopologyContext context{problem, options, clients, block};
+  const TopologyContext context{problem, options, clients, testing::block_settings(options, problem)};
   Topology topology(context, std::make_unique<NoisyExchanges>(entry.exchanges(context), noise));
   Monitor monitor(options, problem, traffic);
   const Pacing pacing{methods().find(options.method, "--method"), 16};
@@ -500,8 +501,8 @@ TEST(Noise, DoesNotMakeTheSafeguardLoopOrStall) {
       options.max_iterations = 2000;
       const NoisyRun plain = solve_with_noise(owned, options, 1e-3);
       options.max_iterations = 200;
-      for (const char* method : {"auto", "anderson", "overrelaxed"}) {
-        SCOPED_TRACE(std::string(method) + ", epsilon " + std::to_string(epsilon));
+      for (const std::string& method : testing::methods_that_accelerate()) {
+        SCOPED_TRACE(method + ", epsilon " + std::to_string(epsilon));
         options.method = method;
         const NoisyRun noisy = solve_with_noise(owned, options, 1e-3);
         EXPECT_EQ(noisy.iterations, 200);

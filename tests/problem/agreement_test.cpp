@@ -9,6 +9,7 @@
 #include "problem/clients.hpp"
 #include "solve/client_solve.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -107,7 +108,7 @@ void expect_all_say(const std::vector<std::string>& complaints, const std::strin
 }
 
 TEST(Agreement, GoodProblemsAreNotComplainedAbout) {
-  for (const char* topology : {"all-to-all", "star", "grid", "row-reduce"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     expect_all_say(Spoiled(4).complaints(topology), "");
     for (const std::string& complaint : Spoiled(4).complaints(topology)) EXPECT_EQ(complaint, "");
   }
@@ -154,7 +155,7 @@ TEST(Agreement, PairsForbiddenByDifferentClients) {
       for (std::size_t j = 1; j < 9; ++j) spoiled.of(k).cost[i * 9 + j] = testing::kInfinity;
     }
   }
-  for (const char* topology : {"row-reduce", "all-to-all", "grid", "star"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     SCOPED_TRACE(topology);
     expect_all_say(spoiled.complaints(topology), "cost of client 0: no plan exists");
     Options skip;
@@ -170,7 +171,7 @@ TEST(Agreement, AColumnForbiddenByAllTogether) {
   }
   Options skip;
   skip.feasibility = Feasibility::skip;
-  for (const char* topology : {"row-reduce", "all-to-all", "grid", "star"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     expect_all_say(spoiled.complaints(topology, skip), "cost of client 0: no plan exists: column 7");
   }
 }

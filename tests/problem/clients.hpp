@@ -8,14 +8,9 @@
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "problem/checked_problem.hpp"
-#include "registry/registry.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn::testing {
-
-inline LayoutOf layouts_of(const std::string& topology, std::size_t clients, const Options& options = {}) {
-  const TopologyEntry& entry = topologies().find(topology, "--topology");
-  return [&entry, clients, options](std::size_t client) { return entry.layout(client, clients, options); };
-}
 
 /// Runs body(communicator) at every client and catches what it throws: its text, or "" where nothing was thrown, by
 /// client. Anything but an InputError comes with "not an InputError: " before it.

@@ -12,6 +12,7 @@
 
 #include "problem/clients.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -106,10 +107,10 @@ TEST(InitialG, ByHand) {
 TEST(InitialG, EveryClientGetsItsSlice) {
   const OwnedProblem gaps = with_gaps(10, 13);
   const OwnedProblem square = with_gaps(13, 13);
-  for (const char* topology : {"row-reduce", "all-to-all", "star", "grid"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     for (const std::size_t clients : {1, 3, 7}) {
       for (const std::size_t columns : {1, 3}) {
-        SCOPED_TRACE(topology + (" " + std::to_string(clients)) + ", columns " + std::to_string(columns));
+        SCOPED_TRACE(topology + " " + std::to_string(clients) + ", columns " + std::to_string(columns));
         const std::vector<double> g = values(13, columns);
         for (const OwnedProblem* owned : {&gaps, &square}) {
           const std::vector<Problem> problems(clients, with_start(*owned, g, columns));
@@ -150,13 +151,13 @@ TEST(InitialG, OneOfTheClientsHasColumnsWithoutMassAlone) {
 
 TEST(InitialG, PartsLieOneAfterTheOther) {
   const OwnedProblem owned = with_gaps(10, 13);
-  for (const char* topology : {"row-reduce", "all-to-all", "star"}) {
+  for (const std::string& topology : testing::topologies_with_columns_in_order()) {
     for (const std::size_t columns : {1, 3}) {
       const std::vector<double> g = values(13, columns);
       for (const std::vector<std::size_t>& cuts :
            std::vector<std::vector<std::size_t>>{{0, 13}, {0, 2, 3, 13}, {0, 0, 13, 13}, {0, 1, 1, 4, 5, 13, 13, 13}}) {
         for (const bool b_too : {true, false}) {
-          SCOPED_TRACE(topology + (" " + ::testing::PrintToString(cuts)) + (b_too ? ", b in parts" : ""));
+          SCOPED_TRACE(topology + " " + ::testing::PrintToString(cuts) + (b_too ? ", b in parts" : ""));
           const auto all = testing::checked_by_all(in_parts(owned, g, columns, cuts, b_too), topology);
           expect_slices(all, columns);
           // As with b: the parts say who owns which columns.

@@ -10,6 +10,7 @@
 
 #include "problem/clients.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 
@@ -191,7 +192,7 @@ TEST(Shapes, WholeForSomeAndPartsForOthersIsRefused) {
 TEST(Shapes, NobodyHasCosts) {
   std::vector<Problem> problems(3);
   for (Problem& problem : problems) problem.epsilon = 1;
-  for (const char* topology : {"star", "row-reduce", "all-to-all", "grid"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     expect_all_say(testing::complaints_about(problems, topology), {"cost", "no entries"});
   }
 }

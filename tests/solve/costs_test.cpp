@@ -8,6 +8,7 @@
 #include "fedsinkhorn/solve.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -114,7 +115,7 @@ TEST_P(Costs, OfMassesThatAreNoProbabilities) {
 
 TEST_P(Costs, InEveryTopology) {
   const OwnedProblem owned = testing::random_problem(6, 7, GetParam(), 5);
-  for (const char* topology : {"all-to-all", "star", "grid", "row-reduce"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     SCOPED_TRACE(topology);
     Options options = precise();
     options.clients = 3;

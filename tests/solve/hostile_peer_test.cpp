@@ -10,6 +10,7 @@
 #include "solve/client_solve.hpp"
 #include "support/hostile.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -59,7 +60,7 @@ Ended solve_with(const Problem& problem, const Options& options, std::size_t hos
   return ended;
 }
 
-class HostilePeer : public ::testing::TestWithParam<const char*> {
+class HostilePeer : public ::testing::TestWithParam<std::string> {
  protected:
   static Options options() {
     Options options;
@@ -73,14 +74,12 @@ class HostilePeer : public ::testing::TestWithParam<const char*> {
 /// Messages that come in order. (Async sends news as well, whose stamps say how old they are: news_test.cpp.)
 class NumberedMessages : public HostilePeer {};
 
-std::string name_of_topology(const ::testing::TestParamInfo<const char*>& info) {
-  std::string name = info.param;
-  std::erase(name, '-');
-  return name;
+std::string name_of_topology(const ::testing::TestParamInfo<std::string>& info) {
+  return testing::without_dashes(info.param);
 }
-INSTANTIATE_TEST_SUITE_P(Topologies, HostilePeer,
-                         ::testing::Values("all-to-all", "star", "grid", "row-reduce", "async"), name_of_topology);
-INSTANTIATE_TEST_SUITE_P(Topologies, NumberedMessages, ::testing::Values("all-to-all", "star", "grid", "row-reduce"),
+INSTANTIATE_TEST_SUITE_P(Topologies, HostilePeer, ::testing::ValuesIn(testing::topologies_of_several_clients()),
+                         name_of_topology);
+INSTANTIATE_TEST_SUITE_P(Topologies, NumberedMessages, ::testing::ValuesIn(testing::topologies_in_step()),
                          name_of_topology);
 
 TEST_P(HostilePeer, NoMessageCrashesAnybody) {

@@ -12,6 +12,7 @@
 #include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -139,7 +140,7 @@ TEST_F(LoneInterruption, LevelsOfEpsilonAreLeftWithPotentialsOfTheProblem) {
 }
 
 TEST_F(LoneInterruption, AClientThatMakesVeryManyLocalStepsHearsOfIt) {
-  for (const char* topology : {"all-to-all", "row-reduce", "star"}) {
+  for (const std::string& topology : testing::topologies_with_local_steps()) {
     SCOPED_TRACE(topology);
     stop_ = false;
     Options options = options_of({"", topology, 2});

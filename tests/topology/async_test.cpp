@@ -14,6 +14,7 @@
 #include "support/faults.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -447,7 +448,7 @@ TEST(AsyncSimulated, SynchronousTopologiesAreNotChangedByTheNetwork) {
   const OwnedProblem owned = testing::random_problem(61, 47, 0.05, 17);
   Scenario scenario = slowed_down(0, 3);
   scenario.latency = HeavyTailedLaw{1e-5, 1.1};
-  for (const char* topology : {"all-to-all", "star", "grid", "row-reduce"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     Options options = simulated(5, scenario);
     options.topology = topology;
     const Result result = solve(owned.view(), options);

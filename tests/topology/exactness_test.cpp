@@ -6,9 +6,9 @@
 #include <string>
 
 #include "fedsinkhorn/solve.hpp"
-#include "registry/registry.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
+#include "support/stated.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -38,12 +38,22 @@ Result federated(const Problem& problem, Options options, const std::string& top
   return solve(problem, options);
 }
 
-bool sums_in_the_same_order(std::string_view topology) { return topology == "all-to-all" || topology == "star"; }
-
 /// One after the other, so that a failure says where.
 void expect_same_bits(const std::vector<double>& x, const std::vector<double>& y) {
   ASSERT_EQ(x.size(), y.size());
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], y[i]) << "at " << i;
+}
+
+void expect_same_trace(const Result& result, const Result& expected) {
+  ASSERT_EQ(result.trace.size(), expected.trace.size());
+  for (std::size_t k = 0; k < expected.trace.size(); ++k) {
+    ASSERT_EQ(result.trace[k].error_a, expected.trace[k].error_a) << "row " << k;
+    ASSERT_EQ(result.trace[k].error_b, expected.trace[k].error_b) << "row " << k;
+    ASSERT_EQ(result.trace[k].epsilon, expected.trace[k].epsilon) << "row " << k;
+    ASSERT_EQ(result.trace[k].rejected, expected.trace[k].rejected) << "row " << k;
+    ASSERT_EQ(result.trace[k].history, expected.trace[k].history) << "row " << k;
+    ASSERT_EQ(result.trace[k].omega, expected.trace[k].omega) << "row " << k;
+  }
 }
 
 /// Potentials are determined up to a constant moved from f to g; these come from the same start, so not even that.
@@ -61,33 +71,25 @@ void expect_close(const std::vector<double>& x, const std::vector<double>& y, do
 void expect_agreement(const Problem& problem, const Options& options, double tolerance = 1e-12) {
   const Result expected = centralized(problem, options);
   for (const TopologyEntry& topology : topologies()) {
-    if (!topology.several_clients || topology.is_asynchronous) continue;
+    if (!testing::is_in_step(topology)) continue;
     for (const std::size_t clients : {1, 2, 3, 4, 7}) {
       SCOPED_TRACE(std::string(topology.name) + ", clients " + std::to_string(clients));
       const Result result = federated(problem, options, std::string(topology.name), clients);
       EXPECT_EQ(result.iterations, expected.iterations);
       EXPECT_EQ(result.status, expected.status);
       EXPECT_EQ(result.clients.size(), clients);
-      if (sums_in_the_same_order(topology.name)) {
+      if (topology.keeps_bits) {
         expect_same_bits(result.f, expected.f);
         expect_same_bits(result.g, expected.g);
         expect_same_bits(result.f_rest, expected.f_rest);
         expect_same_bits(result.g_rest, expected.g_rest);
-        ASSERT_EQ(result.trace.size(), expected.trace.size());
-        for (std::size_t k = 0; k < expected.trace.size(); ++k) {
-          ASSERT_EQ(result.trace[k].error_a, expected.trace[k].error_a) << "iteration " << k + 1;
-          ASSERT_EQ(result.trace[k].error_b, expected.trace[k].error_b) << "iteration " << k + 1;
-          ASSERT_EQ(result.trace[k].epsilon, expected.trace[k].epsilon) << "iteration " << k + 1;
-          ASSERT_EQ(result.trace[k].rejected, expected.trace[k].rejected) << "iteration " << k + 1;
-          ASSERT_EQ(result.trace[k].history, expected.trace[k].history) << "iteration " << k + 1;
-          ASSERT_EQ(result.trace[k].omega, expected.trace[k].omega) << "iteration " << k + 1;
-        }
+        expect_same_trace(result, expected);
       } else {
         expect_close(result.f, expected.f, tolerance);
         expect_close(result.g, expected.g, tolerance);
       }
       // Of a kernel in float32 another order of summation is another plan, by as much as potentials differ.
-      const double of_costs = sums_in_the_same_order(topology.name) ? 1e-10 : std::max(1e-10, tolerance);
+      const double of_costs = topology.keeps_bits ? 1e-10 : std::max(1e-10, tolerance);
       EXPECT_NEAR(result.cost.linear, expected.cost.linear, of_costs);
       EXPECT_NEAR(result.cost.dual, expected.cost.dual, of_costs);
     }
@@ -199,7 +201,7 @@ TEST(Exactness, RectangularPlans) {
   const Result expected = centralized(problem, options);
   const std::vector<double> plan = testing::whole_plan(problem, expected);
   for (const TopologyEntry& topology : topologies()) {
-    if (!topology.several_clients || topology.is_asynchronous) continue;
+    if (!testing::is_in_step(topology)) continue;
     for (const std::size_t clients : {2, 3, 4, 7}) {
       SCOPED_TRACE(std::string(topology.name) + ", clients " + std::to_string(clients));
       const Result result = federated(problem, options, std::string(topology.name), clients);
@@ -220,7 +222,7 @@ TEST(Exactness, RowWeights) {
   EXPECT_EQ(result.clients[1].first_row, result.clients[1].last_row);
   EXPECT_EQ(result.clients[3].last_row, 101U);
   options.row_weights = {0, 0, 1, 0};  // one client has everything, the server of a star nothing
-  for (const char* topology : {"all-to-all", "star", "grid", "row-reduce"}) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     expect_close(federated(owned.view(), options, topology, 4).f, expected.f, 1e-12);
   }
 }
@@ -243,25 +245,22 @@ void expect_same_solution(const Problem& problem, const Options& options) {
   const Result expected = centralized(problem, options);
   ASSERT_EQ(expected.status, Status::converged);
   for (const TopologyEntry& topology : topologies()) {
-    if (!topology.several_clients || topology.is_asynchronous) continue;
+    if (!testing::is_in_step(topology)) continue;
     for (const std::size_t clients : {1, 3, 7}) {
       SCOPED_TRACE(options.method + ", " + std::string(topology.name) + ", clients " + std::to_string(clients));
-      const Result result = federated(problem, options, std::string(topology.name), clients);
+      Options there = options;
+      there.topology = topology.name;
+      there.clients = clients;
+      const std::uint64_t each_round = testing::stated_rounds(problem, there).front().exchanges;
+      const Result result = solve(problem, there);
       EXPECT_EQ(result.status, Status::converged);
-      const std::uint64_t each_round = clients == 1 ? 0 : topology.name == "row-reduce" ? 1 : 2;
-      const bool is_line = topology.name == "grid";  // 3 and 7 clients are a grid of one row or column
-      EXPECT_EQ(result.exchanges, (is_line ? each_round / 2 : each_round) * (result.iterations - 1));
-      if (sums_in_the_same_order(topology.name)) {
+      EXPECT_EQ(result.exchanges, each_round * static_cast<std::uint64_t>(result.iterations - 1));
+      if (topology.keeps_bits) {
         EXPECT_EQ(result.iterations, expected.iterations);
         EXPECT_EQ(result.rejected, expected.rejected);
         expect_same_bits(result.f, expected.f);
         expect_same_bits(result.g, expected.g);
-        ASSERT_EQ(result.trace.size(), expected.trace.size());
-        for (std::size_t k = 0; k < expected.trace.size(); ++k) {
-          ASSERT_EQ(result.trace[k].error_b, expected.trace[k].error_b) << "row " << k;
-          ASSERT_EQ(result.trace[k].epsilon, expected.trace[k].epsilon) << "row " << k;
-          ASSERT_EQ(result.trace[k].history, expected.trace[k].history) << "row " << k;
-        }
+        expect_same_trace(result, expected);
       }
       for (std::size_t k = 0; k < expected.targets; ++k) {
         EXPECT_LE(
@@ -282,7 +281,7 @@ Options accelerated(const std::string& method) {
 
 TEST(Accelerated, EveryMethodInEveryTopology) {
   const OwnedProblem owned = testing::point_problem(61, 47, 1e-3, 31);
-  for (const char* method : {"auto", "anderson", "overrelaxed"}) {
+  for (const std::string& method : testing::methods_that_accelerate()) {
     expect_same_solution(owned.view(), accelerated(method));
   }
 }
@@ -293,7 +292,7 @@ TEST(Accelerated, NothingToChooseBetween) {
   std::fill(owned.cost.begin(), owned.cost.end(), 0.0);
   std::fill(owned.a.begin(), owned.a.end(), 1.0 / 17);
   std::fill(owned.b.begin(), owned.b.end(), 1.0 / 70);
-  for (const char* method : {"auto", "anderson", "overrelaxed"}) {
+  for (const std::string& method : testing::methods_that_accelerate()) {
     expect_same_solution(owned.view(), accelerated(method));
   }
 }
@@ -309,7 +308,7 @@ TEST(Accelerated, SeveralTargetsWithZerosAndEmptySlices) {
   Options options = accelerated("auto");
   const Result expected = centralized(owned.view(), options);
   options.row_weights = {0, 3, 0, 1, 2};
-  for (const char* topology : {"all-to-all", "star"}) {
+  for (const std::string& topology : testing::topologies_that_keep_bits()) {
     const Result result = federated(owned.view(), options, topology, 5);
     expect_same_bits(result.f, expected.f);
     expect_same_bits(result.g, expected.g);
@@ -327,7 +326,7 @@ TEST(Accelerated, ReducedPrecisionAndKernelsThatAreNotStored) {
     options.precision = precision;
     const Result expected = centralized(owned.view(), options);
     EXPECT_EQ(expected.status, Status::converged);
-    for (const char* topology : {"all-to-all", "star"}) {
+    for (const std::string& topology : testing::topologies_that_keep_bits()) {
       const Result result = federated(owned.view(), options, topology, 3);
       expect_same_bits(result.f, expected.f);
       expect_same_bits(result.g, expected.g);
@@ -341,12 +340,12 @@ TEST(LocalSteps, ConvergeToTheSamePlan) {
   Options options;
   options.threads = 1;
   const Result expected = centralized(problem, options);
-  for (const char* topology : {"all-to-all", "star", "row-reduce"}) {
+  for (const std::string& topology : testing::topologies_with_local_steps()) {
     Options plain = options;
     plain.method = "sinkhorn";
     const Result each = federated(problem, plain, topology, 3);
     for (const std::int64_t steps : {2, 5, 20}) {
-      SCOPED_TRACE(std::string(topology) + ", steps " + std::to_string(steps));
+      SCOPED_TRACE(topology + ", steps " + std::to_string(steps));
       Options local = options;
       local.local_steps = steps;
       const Result result = federated(problem, local, topology, 3);
@@ -373,9 +372,9 @@ TEST(LocalSteps, ThatChangeNothingAreNotMade) {
   options.method = "sinkhorn";
   const Result expected = centralized(problem, options);
   ASSERT_EQ(expected.status, Status::converged);
-  for (const char* topology : {"all-to-all", "star", "row-reduce"}) {
+  for (const std::string& topology : testing::topologies_with_local_steps()) {
     for (const std::int64_t steps : {1'000, 100'000, 1'000'000'000}) {
-      SCOPED_TRACE(std::string(topology) + ", steps " + std::to_string(steps));
+      SCOPED_TRACE(topology + ", steps " + std::to_string(steps));
       Options local = options;
       local.local_steps = steps;
       const Result result = federated(problem, local, topology, 4);
@@ -393,9 +392,9 @@ TEST(LocalSteps, OfOneClientAreTheIterationItself) {
   Options options = budget();
   const Result expected = centralized(owned.view(), options);
   options.local_steps = 5;
-  expect_close(federated(owned.view(), options, "all-to-all", 1).f, expected.f, 1e-12);
-  expect_close(federated(owned.view(), options, "star", 1).f, expected.f, 1e-12);
-  expect_close(federated(owned.view(), options, "row-reduce", 1).f, expected.f, 1e-12);
+  for (const std::string& topology : testing::topologies_with_local_steps()) {
+    expect_close(federated(owned.view(), options, topology, 1).f, expected.f, 1e-12);
+  }
 }
 
 }  // namespace

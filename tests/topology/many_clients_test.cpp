@@ -1,11 +1,11 @@
 // A thousand clients with hardly anything to do: setting up grows with their number, not with its square or cube.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
 #include "fedsinkhorn/solve.hpp"
 #include "support/problems.hpp"
+#include "support/registered.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -37,13 +37,9 @@ void expect_solved(const std::string& transport, const std::string& topology, co
   EXPECT_LT(sent / clients, 40'000U * static_cast<std::uint64_t>(result.iterations)) << "bytes a client";
 }
 
-class ManyClientsTest : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Topologies, ManyClientsTest, ::testing::Values("all-to-all", "star", "grid", "row-reduce"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+class ManyClientsTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Topologies, ManyClientsTest, ::testing::ValuesIn(testing::topologies_in_step()),
+                         [](const auto& info) { return testing::without_dashes(info.param); });
 
 TEST_P(ManyClientsTest, AThousandSimulated) { expect_solved("simulated", GetParam(), "sinkhorn"); }
 

@@ -6,6 +6,7 @@
 
 #include "core/random.hpp"
 #include "simd/simd.hpp"
+#include "support/registered.hpp"
 #include "torture/reference.hpp"
 
 namespace fedsinkhorn::torture {
@@ -165,12 +166,19 @@ void draw_masses(Draw& draw, const Without& without, Case& it) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Options
 
+bool is_asynchronous(const Options& options) {
+  return options.topology != "auto" && testing::topology_named(options.topology).is_asynchronous;
+}
+bool takes_local_steps(const Options& options) {
+  return options.topology == "auto" || testing::topology_named(options.topology).takes_local_steps;
+}
+
 void draw_clients(Draw& draw, Options& options) {
   options.clients = draw.chance(0.35) ? 1 : 2 + draw.below(6);
   using Names = std::vector<std::string>;
-  options.topology = options.clients == 1
-                         ? draw.one_of(Names{"auto", "centralized"})
-                         : draw.one_of(Names{"auto", "all-to-all", "star", "grid", "row-reduce", "async"});
+  Names names = options.clients == 1 ? Names{"centralized"} : testing::topologies_of_several_clients();
+  names.insert(names.begin(), "auto");
+  options.topology = draw.one_of(names);
   if (options.clients > 1 && draw.chance(0.3)) options.transport = "simulated";
   if (options.clients > 1 && draw.chance(0.3)) {
     for (std::size_t k = 0; k < options.clients; ++k) {
@@ -178,7 +186,7 @@ void draw_clients(Draw& draw, Options& options) {
     }
     options.row_weights[draw.below(options.clients)] = 1;
   }
-  if (options.topology == "async" && draw.chance(0.2)) options.damping = draw.uniform(0.5, 1);
+  if (is_asynchronous(options) && draw.chance(0.2)) options.damping = draw.uniform(0.5, 1);
 }
 
 void draw_arithmetic(Draw& draw, Options& options) {
@@ -188,7 +196,7 @@ void draw_arithmetic(Draw& draw, Options& options) {
   if (kind > 0.4 && kind < 0.5 && options.clients == 1) options.precision = Precision::digits50;
   options.kernel = draw.chance(0.4) ? KernelKind::online : KernelKind::dense;
   options.passes = draw.chance(0.5) ? Passes::two : Passes::fused;
-  if (options.precision == Precision::float64 && options.topology != "async" && draw.chance(0.12)) {
+  if (options.precision == Precision::float64 && !is_asynchronous(options) && draw.chance(0.12)) {
     options.stabilization = Stabilization::log;
   }
   options.threads = 1 + static_cast<int>(draw.below(2));
@@ -197,11 +205,11 @@ void draw_arithmetic(Draw& draw, Options& options) {
 }
 
 void draw_method(Draw& draw, Options& options) {
-  const bool takes_local_steps = options.clients > 1 && options.topology != "grid" &&
-                                 options.stabilization == Stabilization::absorption &&
-                                 options.precision != Precision::digits50;
-  if (takes_local_steps && draw.chance(0.06)) options.local_steps = 2 + static_cast<std::int64_t>(draw.below(3));
-  const bool is_plain = options.topology == "async" || options.local_steps > 1 ||
+  const bool may_take_steps = options.clients > 1 && takes_local_steps(options) &&
+                              options.stabilization == Stabilization::absorption &&
+                              options.precision != Precision::digits50;
+  if (may_take_steps && draw.chance(0.06)) options.local_steps = 2 + static_cast<std::int64_t>(draw.below(3));
+  const bool is_plain = is_asynchronous(options) || options.local_steps > 1 ||
                         options.stabilization == Stabilization::log || options.precision == Precision::digits50;
   using Names = std::vector<std::string>;
   options.method = is_plain ? draw.one_of(Names{"auto", "sinkhorn"})

@@ -6,15 +6,16 @@
 
 namespace fedsinkhorn::test {
 
-/// The message of the error that the body throws.
+/// The message of the error that the body throws; `otherwise` if it does not.
 template <class Error>
-std::string line_of(const std::function<void()>& body) {
+std::string line_of(const std::function<void()>& body,
+                    const std::string& otherwise = "nothing of the kind was thrown") {
   try {
     body();
   } catch (const Error& error) {
     return error.what();
   }
-  return "nothing of the kind was thrown";
+  return otherwise;
 }
 
 }  // namespace fedsinkhorn::test

@@ -57,5 +57,47 @@ TEST(Mixture, IsThatOfTheFormulaBitByBit) {
   }
 }
 
+using Values = std::vector<double>;
+
+/// Keeps up to three images and steps back to the one before: gamma = 1 with two images, (0, 1) with three.
+Values step_back(ImageHistory& history, std::size_t slot, Values v, std::size_t differences) {
+  Mixture mixture{true, 3, std::vector<double>(differences)};
+  if (differences > 0) mixture.gamma.back() = 1;
+  history.mix(slot, mixture, v);
+  return v;
+}
+
+void expect_near(const Values& x, const Values& y) {
+  ASSERT_EQ(x.size(), y.size());
+  for (std::size_t j = 0; j < x.size(); ++j) EXPECT_NEAR(x[j], y[j], 1e-15 * y[j]) << j;
+}
+
+TEST(ImageHistory, ARejectedFirstRoundIsWhatItIs) {
+  ImageHistory history;
+  Values v = {2, 3};
+  history.mix(0, {false, 0, {}}, v);
+  EXPECT_EQ(v, (Values{2, 3}));
+}
+
+TEST(ImageHistory, TargetsHaveImagesOfTheirOwnAndMoveDown) {
+  ImageHistory history;
+  for (std::size_t slot = 0; slot < 3; ++slot) {
+    const double x = 10.0 + static_cast<double>(slot);
+    EXPECT_EQ(step_back(history, slot, {x, 2 * x}, 0), (Values{x, 2 * x}));
+  }
+  history.remove(1);
+  expect_near(step_back(history, 0, {1, 1}, 1), {10, 20});
+  expect_near(step_back(history, 1, {1, 1}, 1), {12, 24});  // of the third target, which is the second now
+  EXPECT_EQ(step_back(history, 2, {5, 6}, 0), (Values{5, 6}));
+}
+
+TEST(ImageHistory, WhatIsForgottenIsNotMixed) {
+  ImageHistory history;
+  (void)step_back(history, 0, {10, 20}, 0);
+  history.forget();
+  (void)step_back(history, 0, {3, 4}, 0);
+  expect_near(step_back(history, 0, {1, 1}, 1), {3, 4});
+}
+
 }  // namespace
 }  // namespace fedsinkhorn

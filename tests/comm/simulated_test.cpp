@@ -18,11 +18,11 @@
 #include "comm/conformance.hpp"
 #include "comm/counting.hpp"
 #include "comm/draw.hpp"
-#include "comm/line_of.hpp"
 #include "comm/stopwatch.hpp"
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/line_of.hpp"
 
 namespace fedsinkhorn::test {
 namespace {

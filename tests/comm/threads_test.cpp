@@ -14,10 +14,10 @@
 
 #include "comm/collectives.hpp"
 #include "comm/conformance.hpp"
-#include "comm/line_of.hpp"
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/line_of.hpp"
 
 namespace fedsinkhorn::test {
 namespace {

@@ -17,42 +17,18 @@
 #include <vector>
 
 #include "fedsinkhorn/error.hpp"
-#include "io/temporary_folder.hpp"
+#include "support/in_a_folder.hpp"
+#include "support/line_of.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 namespace fs = std::filesystem;
 
-class AtomicFileTest : public ::testing::Test {
- protected:
-  [[nodiscard]] std::vector<std::string> listing() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
-    std::ranges::sort(names);
-    return names;
-  }
+class AtomicFileTest : public testing::InAFolder {};
 
-  TemporaryFolder temporary_;
-  fs::path folder_ = temporary_.path();
-};
-
+using testing::content;
 using Names = std::vector<std::string>;
-
-std::string content(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-template <class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no InputError";
-}
 
 TEST_F(AtomicFileTest, TheFileAppearsInCommit) {
   const fs::path path = folder_ / "result.json";
@@ -127,22 +103,25 @@ TEST_F(AtomicFileTest, TheModeIsThatOfAnOrdinaryFile) {
 
 TEST_F(AtomicFileTest, AMissingFolderIsAnInputError) {
   const fs::path path = folder_ / "missing" / "result.json";
-  const std::string message = message_of([&] { AtomicFile file(path); });
+  const std::string message = test::line_of<InputError>([&] { AtomicFile file(path); });
   EXPECT_EQ(message, path.string() + ": cannot be written: No such file or directory; create its folder first");
 }
 
 TEST_F(AtomicFileTest, AFileInThePlaceOfTheFolderIsAnInputError) {
   write_file_atomically(folder_ / "file", "x");
   const fs::path path = folder_ / "file" / "result.json";
-  EXPECT_EQ(message_of([&] { AtomicFile file(path); }), path.string() + ": cannot be written: Not a directory");
+  EXPECT_EQ(test::line_of<InputError>([&] { AtomicFile file(path); }),
+            path.string() + ": cannot be written: Not a directory");
 }
 
 TEST_F(AtomicFileTest, AFolderInThePlaceOfTheFileIsAnInputError) {
-  EXPECT_TRUE(message_of([&] {
+  EXPECT_TRUE(test::line_of<InputError>([&] {
                 AtomicFile file(folder_);
               }).starts_with(folder_.string() + ": cannot be written: it is a folder"));
-  EXPECT_TRUE(message_of([&] { AtomicFile file(folder_ / ""); }).find("it names no file") != std::string::npos);
-  EXPECT_TRUE(message_of([] { AtomicFile file(""); }).starts_with("'': cannot be written: it names no file"));
+  EXPECT_TRUE(test::line_of<InputError>([&] { AtomicFile file(folder_ / ""); }).find("it names no file") !=
+              std::string::npos);
+  EXPECT_TRUE(
+      test::line_of<InputError>([] { AtomicFile file(""); }).starts_with("'': cannot be written: it names no file"));
 }
 
 // Renaming over /dev/null as root would break the machine.
@@ -150,7 +129,7 @@ TEST_F(AtomicFileTest, OnlyRegularFilesAreReplaced) {
   const fs::path fifo = folder_ / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   for (const fs::path& path : {fifo, fs::path("/dev/null")}) {
-    EXPECT_TRUE(message_of([&] {
+    EXPECT_TRUE(test::line_of<InputError>([&] {
                   write_file_atomically(path, "x");
                 }).starts_with(path.string() + ": cannot be written: it is not a regular file"));
   }
@@ -171,7 +150,7 @@ TEST_F(AtomicFileTest, AFolderMadeInThePlaceMeanwhileIsAnInputError) {
   AtomicFile file(path);
   file.write("x");
   fs::create_directory(path);
-  EXPECT_TRUE(message_of([&] { file.commit(); }).starts_with(path.string() + ": cannot be written: "));
+  EXPECT_TRUE(test::line_of<InputError>([&] { file.commit(); }).starts_with(path.string() + ": cannot be written: "));
   EXPECT_EQ(listing(), Names{"result"});
 }
 
@@ -220,7 +199,7 @@ TEST_F(AtomicFileTest, AFailedWriteIsAnInputErrorAndLeavesTheOldFile) {
   std::string message;
   {
     const FileSizeLimit limit(100000);
-    message = message_of([&] {
+    message = test::line_of<InputError>([&] {
       for (int k = 0; k < 100; ++k) file.write(std::string(5000, 'x'));
     });
   }
@@ -239,7 +218,7 @@ TEST_F(AtomicFileTest, AFailureInTheLastFlushIsAnInputError) {
   std::string message;
   {
     const FileSizeLimit limit(1000);
-    message = message_of([&] { file.commit(); });
+    message = test::line_of<InputError>([&] { file.commit(); });
   }
   EXPECT_EQ(message, path.string() + ": cannot be written: File too large");
   EXPECT_EQ(listing(), Names{});

@@ -25,37 +25,24 @@
 
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
-#include "io/temporary_folder.hpp"
+#include "support/in_a_folder.hpp"
+#include "support/line_of.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 namespace fs = std::filesystem;
 
-class NpyTest : public ::testing::Test {
- protected:
-  [[nodiscard]] std::vector<std::string> listing() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
-    return names;
-  }
-
-  TemporaryFolder temporary_;
-  fs::path folder_ = temporary_.path();
-};
+class NpyTest : public testing::InAFolder {};
 
 class NpyFileTest : public NpyTest {};
 class NpyWriterTest : public NpyTest {};
 
+using testing::content;
 using Names = std::vector<std::string>;
 using Shape = std::vector<std::size_t>;
 
 Shape shape_of(const NpyFile& file) { return {file.shape().begin(), file.shape().end()}; }
-
-std::string content(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 /// A version 1.0 header whose data start at `data_offset`.
 std::string header(const std::string& descr, const std::string& shape, std::size_t data_offset = 128) {
@@ -79,18 +66,8 @@ std::vector<T> values_of(const AnyMatrix& matrix) {
   return {view.data, view.data + view.rows * view.columns};
 }
 
-template <class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no InputError";
-}
-
 void expect_refused(const fs::path& path, const std::string& reason) {
-  const std::string message = message_of([&] { (void)NpyFile::open(path); });
+  const std::string message = test::line_of<InputError>([&] { (void)NpyFile::open(path); });
   EXPECT_TRUE(message.starts_with(path.string() + ": " + reason))
       << "expected: " << reason << "\ngot:      " << message;
 }
@@ -384,7 +361,7 @@ TEST_F(NpyWriterTest, AnEmptySliceCanBeWrittenAndReadAsAPart) {
   write_npy(folder_ / "b.npy", {}, Shape{0});
   EXPECT_TRUE(NpyFile::open(folder_ / "b.npy", NoRows::allowed).to_vector().empty());
   write_npy(folder_ / "c.npy", {}, Shape{3, 0});
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(test::line_of<InputError>([&] {
               (void)NpyFile::open(folder_ / "c.npy", NoRows::allowed);
             }).find("has no elements: its shape is (3, 0)"),
             std::string::npos);
@@ -392,7 +369,7 @@ TEST_F(NpyWriterTest, AnEmptySliceCanBeWrittenAndReadAsAPart) {
 
 TEST_F(NpyWriterTest, AMissingFolderIsAnInputError) {
   const fs::path path = folder_ / "missing" / "a.npy";
-  EXPECT_TRUE(message_of([&] {
+  EXPECT_TRUE(test::line_of<InputError>([&] {
                 NpyWriter(path, Shape{1});
               }).starts_with(path.string() + ": cannot be written: No such file or directory"));
 }

@@ -8,6 +8,7 @@
 #include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "support/line_of.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -44,12 +45,7 @@ Options by(const char* topology) {
 }
 
 std::string refusal(const std::vector<Problem>& clients, const Options& options) {
-  try {
-    (void)solve(clients, options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return test::line_of<InputError>([&] { (void)solve(clients, options); }, "");
 }
 
 std::vector<Clouds> three_parts() { return {random_clouds(5, 4, 1), random_clouds(0, 3, 2), random_clouds(6, 0, 3)}; }

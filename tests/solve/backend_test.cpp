@@ -4,6 +4,7 @@
 #include "build_info.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "solve/choose_backend.hpp"
+#include "support/line_of.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {
@@ -30,15 +31,7 @@ std::vector<int> numbers(const std::vector<DeviceDescription>& devices) {
   return indices;
 }
 
-template <class Body>
-std::string complaint(const Body& body) {
-  try {
-    body();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string complaint(const std::function<void()>& body) { return test::line_of<InputError>(body, ""); }
 
 void expect_contains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' lacks '" << part << "'";

@@ -8,6 +8,7 @@
 
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "support/line_of.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
 
@@ -31,12 +32,7 @@ OwnedProblem of_mass(OwnedProblem owned, double mass) {
 }
 
 std::string complaint_about(const OwnedProblem& owned, const Options& options = {}) {
-  try {
-    (void)solve(owned.view(), options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return test::line_of<InputError>([&] { (void)solve(owned.view(), options); }, "");
 }
 
 /// exp((f_i + g_j - C_ij) / epsilon) as documented, in fifty digits; with or without the rests.

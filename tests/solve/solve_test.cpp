@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "fedsinkhorn/error.hpp"
+#include "support/line_of.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
 
@@ -17,12 +18,7 @@ using testing::kInfinity;
 using testing::OwnedProblem;
 
 std::string refusal(const Problem& problem, const Options& options = {}) {
-  try {
-    (void)solve(problem, options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::line_of<InputError>([&] { (void)solve(problem, options); }, "accepted");
 }
 
 // --- degenerate shapes and masses

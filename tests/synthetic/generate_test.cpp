@@ -14,6 +14,7 @@
 #include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/npy.hpp"
+#include "support/line_of.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -422,12 +423,7 @@ TEST(GenerateTest, WritesTheCostsItHandsOut) {
 
 /// The message of the InputError that the spec causes, or nothing.
 std::string complaint(const SyntheticSpec& spec) {
-  try {
-    (void)generate(spec);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return {};
+  return test::line_of<InputError>([&] { (void)generate(spec); }, "");
 }
 
 TEST(GenerateTest, NonsenseIsRefusedByName) {

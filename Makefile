@@ -65,11 +65,9 @@ bench-gpu: with-gpu ## Build and run the benchmarks of the CUDA backend, and of 
 portable: build-portable/build.ninja ## Build the program for machines without these packages (build-portable/, with lib/)
 	cmake --build --preset portable --target fedsinkhorn-cli
 
-# Left out: tests that mostly wait for time limits, and those that run the same code very often.
-slow_under_sanitizers = LostClient|SixHundred|MpirunIsTold|AVeryLongTrace|OnThreads.Conform/[78]|ThreadsTest|DemoDrawsAPicture|FiftyDigits|Simulated\.Conform|AlwaysConverges|ManyClients|LargeInterruption|AsOneClient/[a-z]*[47]|OnThreads.SeveralTargetsAtSmall
-asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer
+asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer, but for slow tests
 	cmake --build --preset asan
-	ctest --preset asan -j $(TEST_JOBS) -E '$(slow_under_sanitizers)'
+	ctest --preset asan -j $(TEST_JOBS) -LE slow
 
 # Only what has threads: clients on threads and inner loops. MPI is not instrumented.
 tsan: tsan-comm ## Build and test clients on threads and inner loops with ThreadSanitizer
@@ -79,7 +77,7 @@ tsan: tsan-comm ## Build and test clients on threads and inner loops with Thread
 # ThreadSanitizer cannot follow threads that a forked child starts.
 tsan-comm: build-tsan/build.ninja ## Of that, the transport and the thread pool alone, which takes a minute
 	cmake --build --preset tsan --target test-comm test-core
-	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|core)\.' -E '$(slow_under_sanitizers)|AForkedChild'
+	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|core)\.' -LE slow -E AForkedChild
 
 CLANG_TARGETS ?= all
 clang: build-clang/build.ninja ## Compile everything with clang, and run the tests of the kernels

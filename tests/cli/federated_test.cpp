@@ -171,7 +171,8 @@ TEST_F(Federated, PlansAreThoseOfOneClient) {
     EXPECT_EQ(array("r/plan.npy").shape, expected.shape);
     EXPECT_LE(largest_difference(array("r/plan.npy").values, expected.values), 1e-10);
   };
-  for (const std::string& topology : kTopologies) expect_plan(Transport::threads, 3, "--topology " + topology);
+  for (const std::string& topology : testing::topologies_in_step())
+    expect_plan(Transport::threads, 3, "--topology " + topology);
   expect_plan(Transport::threads, 6, "--topology grid --grid 2x3");
   if (has_mpirun()) expect_plan(Transport::mpi, 6, "--topology grid --grid 3x2");
 }
@@ -179,7 +180,7 @@ TEST_F(Federated, PlansAreThoseOfOneClient) {
 TEST_F(Federated, RowsFollowTheWeights) {
   ASSERT_EQ(run(solve("one", "--passes two --tolerance 0 --max-iterations 40")).status, 3);
   const auto expect_rows = [&](const std::string& flags, const Json& rows) {
-    for (const std::string& topology : kTopologies) {
+    for (const std::string& topology : testing::topologies_in_step()) {
       SCOPED_TRACE(topology + " " + flags);
       const std::size_t clients = rows.size();
       const RunResult result =
@@ -204,7 +205,7 @@ TEST_F(Federated, MoreClientsThanRows) {
   write("small.npy", random_values(3 * 4, 7), {3, 4});
   const std::string command = "solve --cost small.npy --epsilon 0.1 --quiet --output ";
   ASSERT_EQ(run(command + "one --passes two").status, 0);
-  for (const std::string& topology : kTopologies) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     SCOPED_TRACE(topology);
     const RunResult result = run_on(Transport::threads, 7, command + topology + " --topology " + topology);
     ASSERT_EQ(result.status, 0) << result;
@@ -294,7 +295,7 @@ TEST_F(Federated, KeptRowsOfSeveralTargets) {
 // Interruption and lost clients
 
 TEST_F(Federated, AnInterruptedRunOfThreeClientsKeepsItsResults) {
-  for (const std::string& topology : kTopologies) {
+  for (const std::string& topology : testing::topologies_in_step()) {
     SCOPED_TRACE(topology);
     const RunResult result = run_binary(words_of(endless("--clients 3 --topology " + topology)),
                                         {.folder = folder(), .signal_after = "iteration", .signal = SIGINT});

@@ -1,6 +1,7 @@
 #include "backend/cuda/cuda_block.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "backend/cuda/dense_operator.hpp"
 #include "backend/cuda/device_loop.hpp"
@@ -99,6 +100,8 @@ class CudaBlock final : public Block {
     download(on_columns_, targets * columns(), r);
   }
 
+  // Kernels make a rule of their own: once it has members, it must be handed to them.
+  static_assert(std::is_empty_v<ScalingRule>);
   void fused(std::size_t targets, const HalfStep& row_step, const double* v, double* q, double* u, double* r) override {
     const OnDevice current(device_);
     upload(row_step.masses.data(), rows(), a_);

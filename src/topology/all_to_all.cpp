@@ -138,7 +138,7 @@ void AllToAll::gather(std::size_t targets, const double* u, std::vector<double>&
   std::vector<std::size_t> counts;
   for (std::size_t k = 0; k < rows_.members(); ++k) counts.push_back(targets * rows_.slice(k).size());
   std::copy_n(u, counts[me()], slices.begin() + static_cast<std::ptrdiff_t>(targets * rows_.slice(me()).first));
-  everyone_.allgather(slices, counts);
+  everyone_.of(Payload::slice).allgather(slices, counts);
 }
 
 // r = K[:,J]' u. slices: u of all clients, one client after the other.

@@ -7,6 +7,7 @@ namespace fedsinkhorn {
 namespace {
 
 constexpr std::size_t kRoot = 0;
+constexpr Label kSummand{Tag::slice, Payload::sum};
 
 }  // namespace
 
@@ -24,7 +25,8 @@ std::vector<std::size_t> SliceGroup::counts(std::size_t targets, std::size_t ext
   return result;
 }
 
-void SliceGroup::gather(std::size_t targets, const double* own, double* whole, Norm norm, std::span<Note> notes) {
+void SliceGroup::gather(std::size_t targets, const double* own, double* whole, Norm norm, std::span<Note> notes,
+                        Payload kind) {
   if (members() == 1) {
     std::copy_n(own, targets * whole_, whole);
     return;
@@ -38,7 +40,7 @@ void SliceGroup::gather(std::size_t targets, const double* own, double* whole, N
   double* mine = wire_.data() + targets * firsts_[me] + me * extra;
   std::copy_n(own, targets * sizes_[me], mine);
   write_notes(with, mine + targets * sizes_[me]);
-  clients_.allgather(wire_, counts(targets, extra));
+  clients_.of(kind).allgather(wire_, counts(targets, extra));
 
   const double* from = wire_.data();
   NoteReader reader(norm, with);
@@ -67,11 +69,11 @@ void SliceGroup::sum(std::size_t targets, const double* whole, double* own) {
     return;
   }
   if (targets == 1) {
-    clients_.reduce_scatter({whole, whole_}, sizes_, {own, own_size()});
+    clients_.of(Payload::sum).reduce_scatter({whole, whole_}, sizes_, {own, own_size()});
     return;
   }
   by_member(targets, whole);
-  clients_.reduce_scatter(wire_, counts(targets, 0), {own, targets * own_size()});
+  clients_.of(Payload::sum).reduce_scatter(wire_, counts(targets, 0), {own, targets * own_size()});
 }
 
 std::vector<double> SliceGroup::summands(std::size_t targets, const double* whole) {
@@ -89,9 +91,9 @@ std::vector<double> SliceGroup::summands(std::size_t targets, const double* whol
       continue;
     }
     if (!from.empty()) {
-      messages.push_back(communicator.start_receive(std::as_writable_bytes(from), member, Tag::slice));
+      messages.push_back(communicator.start_receive(std::as_writable_bytes(from), member, kSummand));
     }
-    if (!to.empty()) messages.push_back(communicator.start_send(std::as_bytes(to), member, Tag::slice));
+    if (!to.empty()) messages.push_back(communicator.start_send(std::as_bytes(to), member, kSummand));
   }
   for (const auto& message : messages) communicator.wait(*message);
   return result;
@@ -106,9 +108,9 @@ void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
   std::vector<double> all;
   if (many) {
     all.resize(reads_all ? members() * mine.size() : 0);
-    clients_.gather(mine, std::vector<std::size_t>(members(), mine.size()), all, kRoot);
+    clients_.of(Payload::note).gather(mine, std::vector<std::size_t>(members(), mine.size()), all, kRoot);
   } else {
-    all = clients_.allgather_numbers(mine);
+    all = clients_.of(Payload::note).allgather_numbers(mine);
   }
   NoteReader reader(norm, notes);
   const double* from = all.data();
@@ -118,7 +120,7 @@ void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
   if (!many) return;
   // One combines them for all: c notes instead of c^2.
   write_notes(notes, mine.data());
-  clients_.broadcast(std::as_writable_bytes(std::span(mine)), kRoot);
+  clients_.of(Payload::note).broadcast(std::as_writable_bytes(std::span(mine)), kRoot);
   NoteReader(norm, notes).take(from_peer(clients_, kRoot), mine.data());
 }
 

@@ -26,7 +26,8 @@ class SliceGroup {
 
   /// Everyone gets to know the whole, and the notes of all, combined. With more than kManyClients members the first
   /// one combines the notes, and they travel by themselves.
-  void gather(std::size_t targets, const double* own, double* whole, Norm norm = Norm::l1, std::span<Note> notes = {});
+  void gather(std::size_t targets, const double* own, double* whole, Norm norm = Norm::l1, std::span<Note> notes = {},
+              Payload kind = Payload::slice);
   /// own = the sum over the members, in the order of the ranks, of what they have for this one.
   void sum(std::size_t targets, const double* whole, double* own);
   /// The summands of that, one member after the other.
@@ -34,10 +35,10 @@ class SliceGroup {
   /// Notes alone.
   void share_notes(Norm norm, std::span<Note> notes) const;
 
-  /// As a vector, one target.
+  /// Potentials, one target, as a vector.
   [[nodiscard]] std::vector<double> gathered(std::span<const double> own) {
     std::vector<double> whole(whole_);
-    gather(1, own.data(), whole.data());
+    gather(1, own.data(), whole.data(), Norm::l1, {}, Payload::potential);
     return whole;
   }
 

@@ -27,17 +27,18 @@ class Spokes {
   /// The server calls use(client, slice, values) for every client in order, as its values come in: `targets` slices one
   /// after the other, then `extra` numbers. own: likewise, of this client.
   template <class Use>
-  void collect(std::size_t targets, std::span<const double> own, std::size_t extra, const Use& use) {
+  void collect(std::size_t targets, std::span<const double> own, std::size_t extra, const Use& use,
+               Payload kind = Payload::slice) {
     Communicator& communicator = clients_.communicator();
     if (clients_.rank() != kServer) {
-      communicator.send(std::as_bytes(own), kServer, Tag::slice);
+      communicator.send(std::as_bytes(own), kServer, {Tag::slice, kind});
       return;
     }
     std::vector<std::vector<double>> slices(sizes_.size());
     std::vector<std::unique_ptr<Pending>> messages(sizes_.size());
     for (std::size_t k = 1; k < sizes_.size(); ++k) {
       slices[k].resize(targets * sizes_[k] + extra);
-      messages[k] = communicator.start_receive(std::as_writable_bytes(std::span(slices[k])), k, Tag::slice);
+      messages[k] = communicator.start_receive(std::as_writable_bytes(std::span(slices[k])), k, {Tag::slice, kind});
     }
     for (std::size_t k = 0; k < sizes_.size(); ++k) {
       if (k != kServer) communicator.wait(*messages[k]);
@@ -46,21 +47,22 @@ class Spokes {
   }
 
   /// The server gets the whole, targets x all; elsewhere the result is empty.
-  [[nodiscard]] std::vector<double> collected(std::size_t targets, const double* own) {
+  [[nodiscard]] std::vector<double> collected(std::size_t targets, const double* own, Payload kind = Payload::slice) {
     std::vector<double> whole(clients_.rank() == kServer ? targets * whole_ : 0);
-    collect(targets, {own, targets * own_size()}, 0, [&](std::size_t, Range slice, const double* values) {
+    const auto put = [&](std::size_t, Range slice, const double* values) {
       for (std::size_t k = 0; k < targets; ++k) {
         std::copy_n(values + k * slice.size(), slice.size(), whole.data() + k * whole_ + slice.first);
       }
-    });
+    };
+    collect(targets, {own, targets * own_size()}, 0, put, kind);
     return whole;
   }
 
   /// Every client gets its slice of what the server has.
-  void deal_out(std::size_t targets, std::span<const double> whole, double* own) {
+  void deal_out(std::size_t targets, std::span<const double> whole, double* own, Payload kind = Payload::slice) {
     Communicator& communicator = clients_.communicator();
     if (clients_.rank() != kServer) {
-      communicator.receive(std::as_writable_bytes(std::span(own, targets * own_size())), kServer, Tag::slice);
+      communicator.receive(std::as_writable_bytes(std::span(own, targets * own_size())), kServer, {Tag::slice, kind});
       return;
     }
     std::vector<std::vector<double>> slices(sizes_.size());
@@ -75,7 +77,7 @@ class Spokes {
         std::copy_n(whole.data() + k * whole_ + firsts_[client], sizes_[client], to + k * sizes_[client]);
       }
       if (client == kServer) continue;
-      messages.push_back(communicator.start_send(std::as_bytes(std::span(slices[client])), client, Tag::slice));
+      messages.push_back(communicator.start_send(std::as_bytes(std::span(slices[client])), client, {Tag::slice, kind}));
     }
     for (const auto& message : messages) communicator.wait(*message);
   }
@@ -104,8 +106,8 @@ class Star final : public Topology {
   [[nodiscard]] const Collectives& clients() const override { return everyone_; }
 
   void absorb(std::span<const double> phi, std::span<const double> psi) override {
-    const std::vector<double> all_phi = rows_.collected(1, phi.data());
-    const std::vector<double> all_psi = columns_.collected(1, psi.data());
+    const std::vector<double> all_phi = rows_.collected(1, phi.data(), Payload::potential);
+    const std::vector<double> all_psi = columns_.collected(1, psi.data(), Payload::potential);
     if (is_server()) kernel_->absorb(all_phi, all_psi);
     u_.clear();
     images_.forget();
@@ -139,7 +141,7 @@ class Star final : public Topology {
     });
     std::vector<double> verdict(extra);
     write_notes(notes, verdict.data());
-    everyone_.broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
+    everyone_.of(Payload::note).broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
     NoteReader(norm_, notes).take(from_peer(everyone_, kServer), verdict.data());
   }
 
@@ -211,25 +213,25 @@ class Star final : public Topology {
   }
 
   void row_log_sums(std::span<const double> psi, std::span<double> sums) override {
-    const std::vector<double> all_psi = columns_.collected(1, psi.data());
+    const std::vector<double> all_psi = columns_.collected(1, psi.data(), Payload::potential);
     std::vector<double> all(is_server() ? rows_.whole_size() : 0);
     if (is_server()) kernel_->row_log_sums(all_psi, all);
-    rows_.deal_out(1, all, sums.data());
+    rows_.deal_out(1, all, sums.data(), Payload::potential);
   }
 
   void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
                        std::span<double> sums) override {
-    const std::vector<double> all_phi = rows_.collected(1, phi.data());
-    const std::vector<double> all_weights = rows_.collected(1, log_weights.data());
+    const std::vector<double> all_phi = rows_.collected(1, phi.data(), Payload::potential);
+    const std::vector<double> all_weights = rows_.collected(1, log_weights.data(), Payload::potential);
     std::vector<double> all(is_server() ? columns_.whole_size() : 0);
     if (is_server()) kernel_->column_log_sums(all_phi, all_weights, all);
-    columns_.deal_out(1, all, sums.data());
+    columns_.deal_out(1, all, sums.data(), Payload::potential);
   }
 
   [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                 std::size_t targets, const double* u, const double* v) override {
-    const std::vector<double> all_phi = rows_.collected(1, phi.data());
-    const std::vector<double> all_psi = columns_.collected(1, psi.data());
+    const std::vector<double> all_phi = rows_.collected(1, phi.data(), Payload::potential);
+    const std::vector<double> all_psi = columns_.collected(1, psi.data(), Payload::potential);
     const std::vector<double> all_u = rows_.collected(targets, u);
     const std::vector<double> all_v = columns_.collected(targets, v);
     std::vector<PlanSums> all(targets);

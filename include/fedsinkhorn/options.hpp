@@ -87,6 +87,7 @@ struct Options {
 
   std::size_t clients = 0;            ///< 0: one, or as many as there are problems, or MPI ranks
   std::string transport = "threads";  ///< of clients in one process: threads or simulated
+  std::string policy = "open";        ///< what may leave a client; open: everything, as it is
   Scenario scenario;                  ///< what is simulated
   double timeout = 60;                ///< seconds to wait for another client
   std::int64_t local_steps = 1;       ///< iterations from one exchange to the next

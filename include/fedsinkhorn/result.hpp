@@ -152,6 +152,7 @@ struct Result {
   std::string topology;
   std::string method;  ///< auto is what it came to
   std::string transport;
+  bool clock_is_virtual = false;  ///< the transport simulates: all times but wall_seconds are virtual
   Passes passes = Passes::two;
   std::string pass_plan;  ///< how a pass goes over a stored kernel, chosen by this machine's caches and by trying
   std::size_t this_client = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
@@ -21,15 +22,16 @@ namespace fedsinkhorn {
 /// The same with every client's part given by itself (see Parts): one problem a client, all in this process.
 [[nodiscard]] Result solve(std::span<const Problem> clients, const Options& options = {});
 
-/// This process as one client among those mpirun started. Made once, before the first solve; its end takes leave of
-/// the others. Every rank does the same calls. Throws InputError where the library was built without MPI.
-class MpiSession {
+/// This process as one client of a solve that others take part in. Made before the first solve; its end takes leave of
+/// the others. Every client does the same calls, from one thread. Throws InputError where there is no such transport,
+/// where it runs all clients in one process (Options::transport is for those), or where it is not in this build.
+class Session {
  public:
-  /// timeout: seconds to wait for another rank, whoever is asked.
-  explicit MpiSession(double timeout = 60);
-  ~MpiSession();
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
+  /// transport: "mpi". timeout: seconds to wait for another client, whoever is asked.
+  explicit Session(const std::string& transport, double timeout = 60);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   [[nodiscard]] std::size_t rank() const;
   [[nodiscard]] std::size_t size() const;
@@ -41,9 +43,17 @@ class MpiSession {
   std::unique_ptr<State> state_;
 };
 
-/// Solves with the other ranks, who call it too. Besides InputError, the same on all ranks: ClientLost when a rank no
-/// longer answers, ClientFailed when one gave up; the session is of no use after that.
-[[nodiscard]] Result solve(const Problem& problem, const Options& options, MpiSession& session);
+/// One among those mpirun started. Starts MPI and ends it, which can be done once in a process; where somebody else has
+/// started it (with MPI_THREAD_FUNNELED at least), it is left to them to end it.
+class MpiSession : public Session {
+ public:
+  explicit MpiSession(double timeout = 60) : Session("mpi", timeout) {}
+};
+
+/// Solves with the other clients, who call it too; Options::transport is not looked at. Besides InputError, the same on
+/// all of them: ClientLost when one no longer answers, ClientFailed when one gave up; the session is of no use after
+/// that.
+[[nodiscard]] Result solve(const Problem& problem, const Options& options, Session& session);
 
 /// Bytes solve() would hold at its peak for this problem, inputs not counted. Backend cuda: on the host; the kernel is
 /// not there.

@@ -113,7 +113,11 @@ class MpiCommunicator final : public WatchedCommunicator {
     listen();
   }
   ~MpiCommunicator() override {
-    if (may_finalize()) started_by_ == StartedBy::this_library ? finalize() : leave();
+    if (started_by_ == StartedBy::somebody_else) {
+      leave();
+      return;
+    }
+    if (may_finalize()) finalize();
     is_mute_ = true;  // what is left of messages goes without MPI noticing
     stop_listening();
   }
@@ -142,6 +146,10 @@ class MpiCommunicator final : public WatchedCommunicator {
   // Others fail later than this one, or not at all: MPI_Finalize would wait for them in vain.
   [[nodiscard]] bool may_finalize() const {
     return !is_over() && !has_failed_ && !is_mute_ && std::uncaught_exceptions() == unwinding_;
+  }
+  // MPI goes on where it belongs to somebody else: it must not use buffers that are gone.
+  [[nodiscard]] bool withdraws_messages() const {
+    return started_by_ == StartedBy::somebody_else || (!is_over() && !is_mute_);
   }
   void finalize() noexcept;
   void leave() noexcept;
@@ -228,7 +236,7 @@ class MpiCommunicator::Message final : public PeerPending {
   // taken back; what is under way has to be brought to its end. If that does not succeed, MPI must not run again: it
   // would use the buffer.
   void abandon() noexcept {
-    if (owner_.is_over() || owner_.is_mute_) return;
+    if (!owner_.withdraws_messages()) return;
     const auto end = Clock::now() + kAbandoning;
     for (std::size_t i = done_; i < requests_.size(); ++i) {
       if (requests_[i] == MPI_REQUEST_NULL) continue;
@@ -237,7 +245,8 @@ class MpiCommunicator::Message final : public PeerPending {
       while (MPI_Test(&requests_[i], &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) {
         if (Clock::now() >= end) {
           owner_.is_mute_ = true;
-          return;
+          if (!owner_.withdraws_messages()) return;
+          break;
         }
         std::this_thread::yield();
       }
@@ -296,10 +305,10 @@ void MpiCommunicator::finalize() noexcept {
   }
 }
 
-// Others may still be on their way here: freeing does not wait for them.
+// After a failure the others may not come to free theirs.
 void MpiCommunicator::leave() noexcept {
   stop_listening();
-  if (!is_mute_) MPI_Comm_free(&comm_);
+  if (may_finalize()) MPI_Comm_free(&comm_);
 }
 
 void MpiCommunicator::count_clients_on_this_machine() {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "comm/forwarding.hpp"
+#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 
@@ -51,7 +52,12 @@ class PolicedCommunicator final : public ForwardingCommunicator {
 
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
                                                     Label label) override {
-    policy_->check({label.kind, data.size(), to});
+    try {
+      policy_->check({label.kind, data.size(), to});
+    } catch (const InputError& refusal) {
+      inner().give_up(true, refusal.what());  // the others may be waiting for it
+      throw;
+    }
     return inner().start_send(data, to, label);
   }
 

@@ -6,10 +6,12 @@
 #include <mpi.h>
 
 #include <cmath>
+#include <memory>
 #include <string_view>
 
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "registry/registry.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {
@@ -63,6 +65,35 @@ void solve_by_its_old_name() {
   expect(solve(owned.view(), {}, session).status == Status::converged, "MpiSession did not solve");
 }
 
+class KeepsSlices final : public PayloadPolicy {
+ public:
+  void check(const Departure& message) override {
+    if (message.kind == Payload::slice) throw InputError("--policy", "slices stay here");
+  }
+};
+
+/// One client's policy ends the solve of all, at once. MPI goes on.
+void end_by_a_policy() {
+  policies().add({"one-sided", "the last client keeps its slices", []() -> std::unique_ptr<PayloadPolicy> {
+                    if (rank_in_world() == 2) return std::make_unique<KeepsSlices>();
+                    return std::make_unique<OpenPolicy>();
+                  }});
+  const auto owned = testing::random_problem(20, 30, 0.1, 1);
+  Options options;
+  options.policy = "one-sided";
+  options.topology = "star";
+  Session session("mpi", 60);
+  const double start = MPI_Wtime();
+  try {
+    (void)solve(owned.view(), options, session);
+  } catch (const InputError& error) {
+    expect(std::string_view(error.what()) == "--policy: slices stay here", error.what());
+    expect(MPI_Wtime() - start < 30, "the others have waited for a slice that was kept");
+    return;
+  }
+  expect(false, "a slice left that was to be kept");
+}
+
 void be_refused() {
   int provided = MPI_THREAD_MULTIPLE;
   MPI_Query_thread(&provided);
@@ -87,6 +118,7 @@ int main(int argc, char** argv) {
   if (solves) {
     fedsinkhorn::solve_as_guest();
     fedsinkhorn::solve_by_its_old_name();
+    fedsinkhorn::end_by_a_policy();
   } else {
     fedsinkhorn::be_refused();
   }

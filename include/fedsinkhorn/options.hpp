@@ -86,6 +86,7 @@ struct Options {
 
   std::size_t clients = 0;            ///< 0: one, or the number of problems or MPI ranks
   std::string transport = "threads";  ///< between clients in one process: threads or simulated
+  std::string policy = "open";        ///< what may leave a client; open: everything, in plain
   Scenario scenario;                  ///< the simulated network
   double timeout = 60;                ///< seconds to wait for another client
   std::int64_t local_steps = 1;       ///< most iterations from one exchange to the next

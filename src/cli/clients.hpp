@@ -13,7 +13,7 @@
 #include "comm/long_work.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
-#include "solve/mpi_session.hpp"
+#include "solve/session.hpp"
 
 namespace fedsinkhorn {
 
@@ -22,7 +22,7 @@ struct Clients {
   std::size_t first = 0;
   std::size_t count = 1;
   std::size_t all = 1;
-  std::unique_ptr<MpiSession> session;  // if the others are ranks
+  std::unique_ptr<Session> session;  // if the others are in other processes
 
   [[nodiscard]] bool share_process() const { return session == nullptr; }
   [[nodiscard]] Communicator& communicator() const { return *session->state().communicator; }

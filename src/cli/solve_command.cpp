@@ -36,11 +36,11 @@ GridShape grid_named(const std::string& text) {
 
 void take_scenario(const SolveArguments& arguments, Options& options) {
   const std::vector<std::string>& flags = arguments.simulation_flags;
-  if (arguments.transport != "simulated") {
+  if (!arguments.transport.empty()) options.transport = arguments.transport;
+  if (!transports().find(options.transport, "--transport").simulates) {
     if (!flags.empty()) throw InputError(flags.front(), "is for a simulated network", "add --transport simulated");
     return;
   }
-  options.transport = arguments.transport;
   if (!arguments.scenario.empty()) options.scenario = read_scenario(arguments.scenario);
   if (std::find(flags.begin(), flags.end(), "--seed") != flags.end()) options.scenario.seed = arguments.seed;
 }
@@ -239,6 +239,11 @@ void add_solve_command(CLI::App& app, int& status) {
       ->group("Clients");
   command->add_option("--transport", arguments->transport, "How clients talk; default mpi under mpirun, else threads")
       ->type_name(choices_of(transports()))
+      ->check(not_empty())
+      ->group("Clients");
+  command->add_option("--policy", options.policy, "What may leave a client; open: everything, as it is")
+      ->type_name(choices_of(policies()))
+      ->capture_default_str()
       ->check(not_empty())
       ->group("Clients");
   command->add_option("--timeout", options.timeout, "Seconds to wait for another client")

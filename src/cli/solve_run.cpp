@@ -29,11 +29,11 @@ namespace {
 Clients clients_of(const SolveArguments& arguments) {
   const bool under_mpi = started_by_mpi();
   const std::string transport = !arguments.transport.empty() ? arguments.transport : under_mpi ? "mpi" : "threads";
-  transports().find_available(transport, "--transport", "use threads");
+  const TransportEntry& entry = transports().find_available(transport, "--transport", "use threads");
   Clients clients;
-  if (transport == "mpi") {
+  if (entry.join) {
     if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // says so
-    clients.session = std::make_unique<MpiSession>(arguments.options.timeout);
+    clients.session = std::make_unique<Session>(transport, arguments.options.timeout);
     clients.first = clients.session->rank();
     clients.all = clients.session->size();
     return clients;
@@ -94,9 +94,10 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
 
   ProgressLine progress(stderr);
   const Timer timer;
+  const bool time_is_virtual = transports().find(options.transport, "--transport").simulates;
   if (!arguments.quiet) {
     options.on_check = [&](Progress now) {
-      if (options.transport == "simulated") now.seconds = timer.seconds();  // who looks at it waits in real time
+      if (time_is_virtual) now.seconds = timer.seconds();  // who looks at it waits in real time
       progress.update(now);
     };
   }

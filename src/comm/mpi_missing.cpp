@@ -9,6 +9,4 @@ std::unique_ptr<Communicator> make_mpi_communicator(Seconds /*timeout*/) {
                    "install an MPI such as Open MPI and build again");
 }
 
-std::size_t mpi_clients_on_this_machine() { return 1; }
-
 }  // namespace fedsinkhorn

@@ -176,7 +176,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
     }
   }
   if (!result.delays.empty()) json["delays"] = delays_json(result.delays, result.clients.size());
-  if (result.transport == "simulated") {
+  if (result.clock_is_virtual) {
     json["seed"] = options.scenario.seed;
     json["virtual_seconds"] = result.virtual_seconds;
   }

@@ -301,7 +301,8 @@ LoneRounds AbsorbedSinkhorn::lone_rounds() {
   rounds.v = v_.data();
   rounds.norm = options.norm;
   // Virtual time knows of verbs alone.
-  const bool one_by_one = options.local_steps > 1 || options.transport == "simulated" || !pacing_.method.on_device;
+  const bool one_by_one =
+      options.local_steps > 1 || topology_.clients().communicator().clock_is_virtual() || !pacing_.method.on_device;
   rounds.most = one_by_one ? 0 : options.max_iterations - 1 - iteration_;
   rounds.look_every = annealing_.patience();
   rounds.tolerance = annealing_.is_last() ? monitor_.tolerance() : 0;

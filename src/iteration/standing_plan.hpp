@@ -25,7 +25,7 @@ class StandingPlan final : public PlanAccess {
     topology_.column_products(1, times(u_, x).data(), products.data());  // K' (u x)
     std::ranges::transform(v_, products, products.begin(), std::multiplies<>());
   }
-  void add_up(std::span<double> values) override { topology_.clients().allreduce(values); }
+  void add_up(std::span<double> values) override { topology_.clients().of(Payload::sum).allreduce(values); }
 
  private:
   [[nodiscard]] static std::vector<double> times(std::span<const double> x, std::span<const double> y) {

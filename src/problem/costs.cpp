@@ -304,14 +304,15 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Magnitud
     const auto* points = std::get_if<PointClouds>(&problem.cost);
     const std::array<double, 4> mine = {reach[0].from_origin, reach[0].from_place, reach[1].from_origin,
                                         reach[1].from_place};
-    const std::vector<double> all = clients.allgather_numbers(mine);
+    const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);
     const Reach x = {greatest(clients, all, 4, 0, "a length of points"),
                      greatest(clients, all, 4, 1, "a length of points")};
     const Reach y = {greatest(clients, all, 4, 2, "a length of points"),
                      greatest(clients, all, 4, 3, "a length of points")};
     // The metric is known to whoever holds points.
     const double own = points == nullptr ? 0 : largest_possible_cost(points->metric, x, y);
-    checked.largest_cost = greatest(clients, clients.allgather_numbers({&own, 1}), 1, 0, "a largest cost");
+    checked.largest_cost =
+        greatest(clients, clients.of(Payload::note).allgather_numbers({&own, 1}), 1, 0, "a largest cost");
     agree(clients, [&] {
       check_range(problem, checked.largest_cost);
       check_ratio(problem, checked.largest_cost);
@@ -328,7 +329,7 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Magnitud
                    std::get<CostMatrix>(problem.cost).matrix);
   });
   const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};
-  const std::vector<double> all = clients.allgather_numbers(mine);
+  const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);
   checked.largest_cost = greatest(clients, all, 2, 0, "a largest cost");
   checked.has_forbidden_pairs = greatest(clients, all, 2, 1, "a yes or no") > 0;
   agree(clients, [&] {
@@ -339,7 +340,7 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Magnitud
   if (may_be_symmetric) {
     const std::array<double, 2> prints = {std::bit_cast<double>(scan.fingerprint.straight),
                                           std::bit_cast<double>(scan.fingerprint.transposed)};
-    const std::vector<double> everyone = clients.allgather_numbers(prints);
+    const std::vector<double> everyone = clients.of(Payload::note).allgather_numbers(prints);
     std::uint64_t difference = 0;
     for (std::size_t k = 0; k < everyone.size(); k += 2) {
       difference += std::bit_cast<std::uint64_t>(everyone[k]) - std::bit_cast<std::uint64_t>(everyone[k + 1]);

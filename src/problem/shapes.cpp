@@ -274,7 +274,7 @@ void gather_columns(const Collectives& clients, CheckedProblem& checked) {
     }
     check_own_points(checked.input);
   });
-  clients.allgather(checked.gathered_points, counts);
+  clients.of(Payload::slice).allgather(checked.gathered_points, counts);
   for (std::size_t k = 0; k < counts.size(); ++k) {
     const Range slice = checked.columns.given_slices[k];
     require_points(from_peer(clients, k), points->metric, slice.size(),
@@ -318,7 +318,7 @@ void agree_on_shapes(const Options& options, const Collectives& clients, Checked
   });
   std::array<double, kShapeNumbers> numbers{};
   std::copy_n(&mine.holds, kShapeNumbers, numbers.begin());
-  const std::vector<double> all = clients.allgather_numbers(numbers);
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(numbers);
   std::vector<Shape> shapes(clients.size());
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     shapes[k] = read_shape({all.data() + k * kShapeNumbers, kShapeNumbers}, from_peer(clients, k));

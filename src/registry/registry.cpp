@@ -40,11 +40,23 @@ Registry<BackendEntry>& backends() {
   return entries;
 }
 
-Registry<OptionalEntry>& transports() {
-  static Registry<OptionalEntry> entries = {
-      OptionalEntry{"threads", ""},
-      OptionalEntry{"mpi", build_info::kMpi ? "" : "built without MPI"},
-      OptionalEntry{"simulated", ""},
+Registry<TransportEntry>& transports() {
+  static Registry<TransportEntry> entries = {
+      TransportEntry{.name = "threads", .run = run_threads},
+      TransportEntry{
+          .name = "mpi", .missing = build_info::kMpi ? "" : "built without MPI", .join = make_mpi_communicator},
+      TransportEntry{
+          .name = "simulated",
+          .run = [](std::size_t clients, const RunSettings& settings,
+                    const ClientBody& body) { run_simulated(clients, settings.timeout, settings.scenario, body); },
+          .simulates = true},
+  };
+  return entries;
+}
+
+Registry<PolicyEntry>& policies() {
+  static Registry<PolicyEntry> entries = {
+      PolicyEntry{"open", "every message may leave, as it is", [] { return std::make_unique<OpenPolicy>(); }},
   };
   return entries;
 }

@@ -12,6 +12,8 @@
 namespace fedsinkhorn {
 namespace {
 
+const std::string kOpen = Options{}.policy;
+
 void check_asynchronous(const Options& options, const TopologyEntry& topology) {
   if (topology.is_asynchronous && options.stabilization == Stabilization::log) {
     throw InputError("--stabilization", "the log domain is for synchronous clients", "use absorption");
@@ -101,7 +103,7 @@ void check_clients(const Options& options, std::size_t clients) {
   }
 }
 
-/// What must be the same on every client, a flag a line.
+/// What must be the same on every client, a flag a line; the last one may be left out.
 std::string common_options(const Problem& problem, const Options& options, std::size_t clients) {
   std::string weights;
   for (const double weight : options.row_weights) weights += fmt::format("{},", weight);
@@ -112,12 +114,13 @@ std::string common_options(const Problem& problem, const Options& options, std::
       "{}\n--topology {}\n"
       "--passes {}\n--kernel {}\n--precision {}\n--stabilization {}\n--feasibility {}\n--local-steps {}\n"
       "--max-staleness {}\n--damping {}\n--damping-kind {}\n--grid {}x{}\n--rows {}\n--keep-local {}\n"
-      "--backend {}\n--devices {}\n--normalize {}\n",
+      "--backend {}\n--devices {}\n--normalize {}\n{}",
       problem.epsilon, options.tolerance, name_of(options.norm), options.max_iterations, options.check_every,
       options.method, options.memory, resolved_topology(options, clients), name_of(options.passes),
       name_of(options.kernel), name_of(options.precision), name_of(options.stabilization), name_of(options.feasibility),
       options.local_steps, options.max_staleness, options.damping, name_of(options.damping_kind), options.grid.rows,
-      options.grid.columns, weights, options.keep_local, options.backend, devices, options.normalize);
+      options.grid.columns, weights, options.keep_local, options.backend, devices, options.normalize,
+      options.policy == kOpen ? "" : fmt::format("--policy {}\n", options.policy));
 }
 
 }  // namespace
@@ -151,7 +154,7 @@ void check_options(const Options& options, std::size_t clients) {
 
 void require_common_options(const Collectives& clients, const Problem& problem, const Options& options) {
   const std::string own = common_options(problem, options, clients.size());
-  const std::string first = clients.broadcast_text(own, 0);
+  const std::string first = clients.of(Payload::options).broadcast_text(own, 0);
   agree(clients, [&] {
     if (own == first) return;
     std::size_t begin = 0;
@@ -164,9 +167,11 @@ void require_common_options(const Collectives& clients, const Problem& problem, 
       return text.substr(begin, line_end - begin);
     };
     const std::string mine = line(own);
-    const std::size_t blank = mine.find(' ');
-    throw InputError(mine.substr(0, blank), fmt::format("is {} on client {}", mine.substr(blank + 1), clients.rank()),
-                     fmt::format("client 0 has {}", line(first).substr(blank + 1)));
+    const std::string other = line(first);
+    const std::string flag = (mine.empty() ? other : mine).substr(0, (mine.empty() ? other : mine).find(' '));
+    const auto value = [&](const std::string& text) { return text.empty() ? kOpen : text.substr(flag.size() + 1); };
+    throw InputError(flag, fmt::format("is {} on client {}", value(mine), clients.rank()),
+                     fmt::format("client 0 has {}", value(other)));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
@@ -70,12 +71,13 @@ struct Place {
 
 Place place_of(const Collectives& clients, bool holds_costs, bool can) {
   const std::array<double, 3> own = {this_machine(), holds_costs ? 1.0 : 0.0, can || !holds_costs ? 1.0 : 0.0};
-  const std::vector<double> all = clients.allgather_numbers(own);
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   Place place;
   for (std::size_t k = 0; k < clients.size(); ++k) {
     const double* at = all.data() + k * own.size();
-    if (k < clients.rank() && at[0] == own[0] && at[1] != 0) ++place.on_machine;
-    place.all_can = place.all_can && at[2] != 0;
+    const bool holds = from_peer(clients, k).truth(at[1], "an answer to whether it holds costs");
+    if (k < clients.rank() && at[0] == own[0] && holds) ++place.on_machine;
+    place.all_can = from_peer(clients, k).truth(at[2], "an answer to whether it has a device") && place.all_can;
   }
   return place;
 }
@@ -101,14 +103,19 @@ DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, con
                                      bytes(Precision::mixed, KernelKind::dense),
                                      bytes(Precision::bfloat16, KernelKind::dense),
                                      problem.costs_from_points ? bytes(unstored, KernelKind::online) : 0};
-  const std::vector<double> all = clients.allgather_numbers(own);
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   DeviceNeeds sum;
-  for (std::size_t k = 0; k < all.size(); k += own.size()) {
-    if (all[k] != device) continue;
-    sum.asked += all[k + 1];
-    sum.mixed += all[k + 2];
-    sum.bfloat16 += all[k + 3];
-    sum.online += all[k + 4];
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    const double* said = all.data() + client * own.size();
+    const auto need = [&](std::size_t i) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      return from_peer(clients, client).number(said[i], 0, infinity, "a need of a device's memory");
+    };
+    if (said[0] != device) continue;
+    sum.asked += need(1);
+    sum.mixed += need(2);
+    sum.bfloat16 += need(3);
+    sum.online += need(4);
   }
   if (options.kernel == KernelKind::online) sum.mixed = sum.bfloat16 = 0;
   sum.online_as_tf32 = unstored != options.precision;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "comm/counting.hpp"
 #include "comm/numbering.hpp"
@@ -46,12 +47,18 @@ CostShape shape_of_costs(const Problem& problem) {
 
 /// Clients of one process share the processors it may use. Ranks share those of the machine, and each may have been
 /// bound to some of them.
-int threads_to_use(const Options& options, const ClientPlace& place) {
+int threads_to_use(const Options& options, std::size_t clients_on_machine, bool share_process) {
   if (options.threads > 0) return options.threads;
-  const auto clients = static_cast<int>(place.clients_on_machine);
-  const int share = place.shares_process ? processors_allowed() / clients
-                                         : std::min(processors_allowed(), processors_online() / clients);
+  const auto clients = static_cast<int>(clients_on_machine);
+  const int share =
+      share_process ? processors_allowed() / clients : std::min(processors_allowed(), processors_online() / clients);
   return std::max(1, share);
+}
+
+/// One that hardly any other solve has; 0 is none.
+std::uint32_t new_session() {
+  std::random_device device;
+  return static_cast<std::uint32_t>(device()) | 1U;
 }
 
 /// Whether a problem is so small that a client who is alone solves it on one thread, unless told otherwise: to wake
@@ -187,21 +194,24 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
 
 }  // namespace
 
-Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator,
-                       const ClientPlace& place) {
+Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator) {
   const Timer wall;
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
   const bool one_thread = is_for_one_thread(problem, options, communicator.size());
-  NumberingCommunicator numbered(communicator);
-  CountingCommunicator traffic(numbered);
+  const bool share_process = communicator.shares_process();
+  const int all_threads = threads_to_use(options, communicator.clients_on_machine(), share_process);
+  NumberingCommunicator numbered(communicator, communicator.rank() == 0 ? new_session() : 0);
+  PolicedCommunicator policed(numbered);
+  CountingCommunicator traffic(policed);
   {
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
     communicator.keep_to_root(true);
     const Collectives everyone(traffic, Route::through_root);
     agree(everyone, [&] {
       check_options(options, communicator.size());
-      if (!one_thread) reserve_threads(threads_to_use(options, place));
+      policed.obey(policies().find(options.policy, "--policy").make());
+      if (!one_thread) reserve_threads(all_threads);
     });
     require_common_options(everyone, problem, options);
   }
@@ -210,7 +220,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const TopologyEntry& entry = topologies().find(options.topology, "--topology");
   const Collectives clients(traffic, entry.route);
   communicator.keep_to_root(entry.route == Route::through_root);
-  const int threads = one_thread ? 1 : threads_to_use(options, place);
+  const int threads = one_thread ? 1 : all_threads;
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
   require_devices(clients, problem, options, holds_costs);
@@ -225,9 +235,10 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     result.device = computing.device_name;
     result.topology = options.topology;
     result.method = options.method;
-    result.transport = place.transport;
+    result.transport = options.transport;
     result.this_client = clients.rank();
-    if (place.clock_is_virtual) result.virtual_seconds = communicator.now();
+    result.clock_is_virtual = communicator.clock_is_virtual();
+    if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
   };
   const bool is_accelerated = methods().find(options.method, "--method").make != nullptr;
@@ -243,12 +254,12 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     to_given_units(checked, gauge, solved.outcomes);
     is_in_given_units = true;
     set_rounding_error(checked, options, rest_sizes_of_all(clients, rest_sizes(checked, solved.outcomes)), result);
-    gather_potentials(clients, checked, options.keep_local && !place.shares_process, solved.outcomes, result);
+    gather_potentials(clients, checked, options.keep_local && !share_process, solved.outcomes, result);
     gather_reports(clients, checked, traffic, solved.report, result);
     clients.barrier();  // who has left does not answer any more and would be taken for lost
   } catch (const ClientLost& lost) {
     const bool knows_all = know_all_slices(checked, solved.outcomes);
-    const bool has_own = entry.is_asynchronous && !place.shares_process && know_own_rows(checked, solved.outcomes);
+    const bool has_own = entry.is_asynchronous && !share_process && know_own_rows(checked, solved.outcomes);
     if (!knows_all && !has_own) throw;
     if (!is_in_given_units) to_given_units(checked, gauge, solved.outcomes);
     set_rounding_error(checked, options, rest_sizes(checked, solved.outcomes), result);
@@ -289,7 +300,7 @@ std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
     own.block_columns = shape.columns * layout.column_slices.size() / clients;
     own.all_rows = shape.rows;
     own.whole_columns = layout.whole_columns;
-    bytes += bytes_for(options, own, threads_to_use(options, {"threads", clients, true}));
+    bytes += bytes_for(options, own, threads_to_use(options, clients, true));
   }
   return whole_bytes(bytes);
 }

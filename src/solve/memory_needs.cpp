@@ -114,7 +114,7 @@ void require_memory(const Collectives& clients, const Options& options, const Ch
   const std::array<double, 5> own = {this_machine(), bytes_for(options, shape, threads),
                                      bytes_for(online, shape, threads), bytes_for(mixed, shape, threads),
                                      bytes_for(float64, shape, threads)};
-  const std::vector<double> all = clients.allgather_numbers(own);
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   std::array<double, 4> sums{};
   for (std::size_t k = 0; k < clients.size(); ++k) {
     const double* said = all.data() + k * own.size();

@@ -12,6 +12,8 @@ constexpr std::array kKinds = {SliceKind::u, SliceKind::v};
 
 // A client waits for answers so many times as long as its own computation takes, or another's turn on its processor.
 constexpr double kPatience = 1;
+constexpr Label kFarewell{Tag::farewell, Payload::control};
+
 // So often it finds out whether those not worth waiting for have become so.
 constexpr std::int64_t kBetweenTrials = 64;
 
@@ -50,7 +52,7 @@ Bulletin::Bulletin(Communicator& communicator, const Shape& shape, const Apply& 
   for (std::size_t k = 0; k < farewells_.size(); ++k) {
     if (k == me) continue;
     farewells_[k].receipt =
-        communicator_.start_receive(std::as_writable_bytes(std::span(farewells_[k].incoming)), k, Tag::farewell);
+        communicator_.start_receive(std::as_writable_bytes(std::span(farewells_[k].incoming)), k, kFarewell);
   }
 }
 
@@ -290,7 +292,7 @@ std::int64_t Bulletin::part(std::int64_t number, std::int64_t most) {
   for (std::size_t k = 0; k < farewells_.size(); ++k) {
     if (k == me) continue;
     farewells_[k].outgoing = {shape_.stretch, static_cast<double>(number)};
-    farewells_[k].send = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, Tag::farewell);
+    farewells_[k].send = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, kFarewell);
   }
   wait_until_none([&] { return first_without(has_parted); });
   std::int64_t largest = number;

@@ -25,17 +25,17 @@ class Spokes {
   /// The server calls use(client, slice, values) for every client in order, as its values come in: `targets` slices one
   /// after the other, then `extra` numbers. own: likewise, of this client.
   template <class Use>
-  void collect(Payload /*kind*/, std::size_t targets, std::span<const double> own, std::size_t extra, const Use& use) {
+  void collect(Payload kind, std::size_t targets, std::span<const double> own, std::size_t extra, const Use& use) {
     Communicator& communicator = clients_.communicator();
     if (clients_.rank() != kServer) {
-      communicator.send(std::as_bytes(own), kServer, Tag::slice);
+      communicator.send(std::as_bytes(own), kServer, {Tag::slice, kind});
       return;
     }
     std::vector<std::vector<double>> slices(sizes_.size());
     std::vector<std::unique_ptr<Pending>> messages(sizes_.size());
     for (std::size_t k = 1; k < sizes_.size(); ++k) {
       slices[k].resize(targets * sizes_[k] + extra);
-      messages[k] = communicator.start_receive(std::as_writable_bytes(std::span(slices[k])), k, Tag::slice);
+      messages[k] = communicator.start_receive(std::as_writable_bytes(std::span(slices[k])), k, {Tag::slice, kind});
     }
     for (std::size_t k = 0; k < sizes_.size(); ++k) {
       if (k != kServer) communicator.wait(*messages[k]);
@@ -51,10 +51,10 @@ class Spokes {
   }
 
   /// Every client gets its slice of what the server has.
-  void deal_out(Payload /*kind*/, std::size_t targets, const double* whole, double* own) {
+  void deal_out(Payload kind, std::size_t targets, const double* whole, double* own) {
     Communicator& communicator = clients_.communicator();
     if (clients_.rank() != kServer) {
-      communicator.receive(std::as_writable_bytes(std::span(own, targets * own_size())), kServer, Tag::slice);
+      communicator.receive(std::as_writable_bytes(std::span(own, targets * own_size())), kServer, {Tag::slice, kind});
       return;
     }
     std::vector<std::vector<double>> slices(sizes_.size());
@@ -69,7 +69,7 @@ class Spokes {
         std::copy_n(whole + k * whole_ + firsts_[client], sizes_[client], to + k * sizes_[client]);
       }
       if (client == kServer) continue;
-      messages.push_back(communicator.start_send(std::as_bytes(std::span(slices[client])), client, Tag::slice));
+      messages.push_back(communicator.start_send(std::as_bytes(std::span(slices[client])), client, {Tag::slice, kind}));
     }
     for (const auto& message : messages) communicator.wait(*message);
   }
@@ -113,7 +113,7 @@ class Star final : public Exchanges {
     if (notes.empty()) return;
     std::vector<double> verdict(extra);
     write_notes(notes, verdict.data());
-    everyone_.broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
+    everyone_.of(Payload::note).broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
     NoteReader(norm_, notes).take(from_peer(everyone_, kServer), verdict.data());
   }
   void rows_in(Payload kind, std::size_t targets, const double* own, double* known) override {

@@ -123,8 +123,8 @@ void Topology::columns(std::size_t targets, const double* u, double* r) {
 
 void Topology::columns_out(std::size_t targets, double* r) {
   const auto summands =
-      keeps_summands_ ? exchange_->column_summands(Payload::sum, targets, r_part_.data()) : std::nullopt;
-  if (!summands) return exchange_->columns_out(Payload::sum, targets, r_part_.data(), r);
+      keeps_summands_ ? exchange_->column_summands(Payload::slice, targets, r_part_.data()) : std::nullopt;
+  if (!summands) return exchange_->columns_out(Payload::slice, targets, r_part_.data(), r);
   const std::size_t own = targets * problem_.m();
   r_others_.assign(own, 0.0);
   std::fill_n(r, own, 0.0);
@@ -217,7 +217,7 @@ void Topology::column_products(std::size_t targets, const double* u, double* r) 
   const std::vector<double> known = known_rows(Payload::slice, targets, u);
   std::vector<double> part(targets * column_block().columns());
   column_block().apply_transposed(targets, known.data(), part.data());
-  exchange_->columns_out(Payload::sum, targets, part.data(), r);
+  exchange_->columns_out(Payload::slice, targets, part.data(), r);
 }
 
 // In one pass where every client has whole rows.
@@ -229,7 +229,7 @@ void Topology::products(std::size_t targets, const double* u, const double* v, d
   const std::vector<double> known = known_columns(Payload::slice, targets, v);
   std::vector<double> part(targets * row_block_.columns());
   row_block_.products(targets, u, known.data(), q, part.data());
-  exchange_->columns_out(Payload::sum, targets, part.data(), r);
+  exchange_->columns_out(Payload::slice, targets, part.data(), r);
 }
 
 void Topology::row_log_sums(std::span<const double> psi, std::span<double> sums) {

@@ -212,7 +212,7 @@ TEST(Agreement, OptionsThatDifferAreNamed) {
         options.threads = 1;
         options.topology = "row-reduce";
         if (communicator.rank() == odd) difference.make(options);
-        (void)solve_as_client(owned.view(), options, communicator, {"threads", 3, true});
+        (void)solve_as_client(owned.view(), options, communicator);
       });
       expect_all_say(complaints, difference.flag + ": ");
       // Client 0 is the measure: who differs from it is named.
@@ -227,7 +227,7 @@ TEST(Agreement, AnOtherEpsilonIsNamed) {
   const auto complaints = testing::complaints(2, [&](Communicator& communicator) {
     Problem problem = owned.view();
     if (communicator.rank() == 1) problem.epsilon = 0.2;
-    (void)solve_as_client(problem, {}, communicator, {"threads", 2, true});
+    (void)solve_as_client(problem, {}, communicator);
   });
   expect_all_say(complaints, "--epsilon: is 0.2 on client 1; client 0 has 0.1");
 }
@@ -238,7 +238,7 @@ TEST(Agreement, AGridOfAnotherShapeIsNamed) {
     Options options;
     options.topology = "grid";
     options.grid = communicator.rank() == 5 ? GridShape{3, 2} : GridShape{2, 3};
-    (void)solve_as_client(owned.view(), options, communicator, {"threads", 6, true});
+    (void)solve_as_client(owned.view(), options, communicator);
   });
   expect_all_say(complaints, "--grid: is 3x2 on client 5; client 0 has 2x3");
 }
@@ -248,7 +248,7 @@ TEST(Agreement, AnOptionOnlyOneClientCannotTake) {
   const auto complaints = testing::complaints(3, [&](Communicator& communicator) {
     Options options;
     if (communicator.rank() == 1) options.check_every = 0;
-    (void)solve_as_client(owned.view(), options, communicator, {"threads", 3, true});
+    (void)solve_as_client(owned.view(), options, communicator);
   });
   expect_all_say(complaints, "--check-every: ");
 }

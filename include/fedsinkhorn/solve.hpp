@@ -29,7 +29,7 @@ class Session {
  public:
   /// transport: "mpi". timeout: seconds to wait for another client, whoever is asked.
   explicit Session(const std::string& transport, double timeout = 60);
-  ~Session();
+  virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

@@ -30,7 +30,7 @@ class Session {
  public:
   /// transport: "mpi". timeout: seconds to wait for any other client.
   explicit Session(const std::string& transport, double timeout = 60);
-  ~Session();
+  virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

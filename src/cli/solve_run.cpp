@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/clients.hpp"
@@ -33,9 +34,7 @@ Clients clients_of(const SolveArguments& arguments) {
   Clients clients;
   if (entry.join) {
     if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // says so
-    clients.session = std::make_unique<Session>(transport, arguments.options.timeout);
-    clients.first = clients.session->rank();
-    clients.all = clients.session->size();
+    clients.join(transport, arguments.options.timeout);
     return clients;
   }
   if (under_mpi && ranks_given_by_mpi() > 1) {
@@ -87,6 +86,8 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
                        fmt::format("mpirun started {}", clients.all));
     }
     check_plan(arguments, options, clients);
+    auto policy = policies().find(options.policy, "--policy").make();
+    if (!clients.share_process()) clients.communicator().obey(std::move(policy));
     inputs = open_all(arguments, options, clients);
   });
   Delivery delivery(arguments, clients);

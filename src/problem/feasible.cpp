@@ -234,7 +234,7 @@ void scale_columns(const Collectives& clients, std::vector<double> factors, Chec
   if (from_first.number(largest, 0, most, "a change of masses") == 0) return;
   factors.resize(checked.targets * checked.columns.size());
   clients.of(Payload::slice).broadcast(std::as_writable_bytes(std::span(factors)), 0);
-  for (const double factor : factors) (void)from_first.number(factor, 0, 1 + largest, "a factor of a mass");
+  for (const double factor : factors) (void)from_first.number(factor, 0, most, "a factor of a mass");
   const Range own = checked.own_columns();
   for (std::size_t k = 0; k < checked.targets; ++k) {
     const double* of_target = factors.data() + k * checked.columns.size() + own.first;

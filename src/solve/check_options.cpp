@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 
 #include "core/names.hpp"
 #include "registry/registry.hpp"
@@ -12,7 +13,8 @@
 namespace fedsinkhorn {
 namespace {
 
-const std::string kOpen = Options{}.policy;
+/// The policy of who has said nothing.
+constexpr std::string_view kOpen = "open";
 
 void check_asynchronous(const Options& options, const TopologyEntry& topology) {
   if (topology.is_asynchronous && options.stabilization == Stabilization::log) {
@@ -168,8 +170,11 @@ void require_common_options(const Collectives& clients, const Problem& problem, 
     };
     const std::string mine = line(own);
     const std::string other = line(first);
-    const std::string flag = (mine.empty() ? other : mine).substr(0, (mine.empty() ? other : mine).find(' '));
-    const auto value = [&](const std::string& text) { return text.empty() ? kOpen : text.substr(flag.size() + 1); };
+    const std::string& given = mine.empty() ? other : mine;
+    const std::string flag = given.substr(0, given.find(' '));
+    const auto value = [&](const std::string& text) {
+      return text.empty() ? std::string(kOpen) : text.substr(flag.size() + 1);
+    };
     throw InputError(flag, fmt::format("is {} on client {}", value(mine), clients.rank()),
                      fmt::format("client 0 has {}", value(other)));
   });

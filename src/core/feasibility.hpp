@@ -26,9 +26,10 @@ struct Shortfall {
 /// Decides whether some plan on the allowed pairs has row sums a and column sums b; nullopt if one does.
 ///
 /// a, b: finite positive masses, one per row and column of `allowed`. Their totals should be equal; a difference is
-/// attributed to rounding, and b is scaled to the total of a. tolerance: how much mass may stay unplaced, relative to
-/// the total. Values below the rounding of the sums, about (rows + columns) * 2^-52, are raised to it. A row or column
-/// without any allowed pair is always a shortfall, however small its mass: its scaling does not exist.
+/// attributed to rounding, and b is scaled to the total of a.
+/// tolerance: how much mass may stay unplaced, relative to the total; raised to the rounding of the sums, about
+/// (rows + columns) * 2^-52, if below. A row or column without any allowed pair is always a shortfall, however small
+/// its mass: its scaling does not exist.
 ///
 /// The shortfall returned is the easiest to understand that is cheap to find. In this order: a row, then a column
 /// without allowed pair; a single row, then a single column, heavier than all its partners; the smallest connected

@@ -1,5 +1,5 @@
-// Absorption on one side: scalings as deviations from the absorbed potentials, and moving those to where the deviations
-// are small.
+// Absorption on one side: scalings as deviations from the absorbed potentials, and moving the potentials to where the
+// deviations are small.
 #pragma once
 
 #include <cstddef>

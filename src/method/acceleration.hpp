@@ -61,7 +61,7 @@ class Acceleration {
   [[nodiscard]] virtual Mixture decide(const Note& note) = 0;
   /// Whether it will choose the next point in propose(). Same answer at all clients.
   [[nodiscard]] virtual bool wants_plan() const { return false; }
-  /// x is the mixture decided on and may be changed. It is a v, 0 where there is no mass. Collective.
+  /// x is the mixture decided on and may be changed. Like v, it is 0 where there is no mass. Collective.
   virtual void propose(PlanAccess& /*plan*/, std::span<double> /*x*/) {}
   /// Drops the history: the scalings are about to be relative to other potentials, or epsilon changes. The next point
   /// is the image of the last one, as in plain Sinkhorn.

@@ -12,7 +12,7 @@ constexpr std::array kKinds = {SliceKind::u, SliceKind::v};
 
 // A client waits for answers at most this many times as long as its own computation, or one time slice if longer.
 constexpr double kPatience = 1;
-// Every so many iterations it tries again those that were not worth waiting for.
+// After this many iterations, clients that were not worth waiting for get another try.
 constexpr std::int64_t kBetweenTrials = 64;
 
 Tag tag_of(SliceKind kind) { return kind == SliceKind::u ? Tag::news_u : Tag::news_v; }

@@ -126,7 +126,7 @@ __device__ inline void sync_some() {
 }
 
 /// Counters in global memory that only grow; blocks use them to wait for each other. Call from one thread. What the
-/// thread's block wrote before a sync is visible to those who waited.
+/// thread's block wrote before a sync is visible to threads that waited.
 __device__ inline void count_up(unsigned* counter) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }

@@ -12,8 +12,7 @@
 namespace fedsinkhorn {
 
 /// f = epsilon (log a - log sum_j exp((g - C) / epsilon)), then g likewise, target by target. Throws Interrupted if no
-/// iteration was finished. After an interruption the stop request is ignored if the plans can be evaluated in about a
-/// second.
+/// iteration was finished. After an interruption, ignores the stop if the plans can be evaluated in about a second.
 [[nodiscard]] std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
                                                 StopRequest& stop);
 

@@ -29,8 +29,7 @@ struct Potential {
 [[nodiscard]] Potential join(std::span<const double> base, std::span<const double> scaling, double epsilon);
 
 /// Inverse of join, for one side: base on the grid and scaling such that base + epsilon log(scaling) = potential, with
-/// scaling close to mass (the masses of that side). Where mass is 0, the scaling is 0 and the base is 0, without
-/// meaning.
+/// scaling close to mass (the masses of that side). Where mass is 0, both are 0, and the base has no meaning.
 void split(const Potential& potential, std::span<const double> mass, double epsilon, double grid,
            std::span<double> base, std::span<double> scaling);
 

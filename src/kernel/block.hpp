@@ -42,8 +42,7 @@ class Block : public Kernel {
   [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                         std::size_t targets, const double* u, const double* v) = 0;
 
-  /// Makes rounds by itself, if this block is the whole problem. Returns how many were made: 0 if it has no faster way
-  /// than verb by verb.
+  /// Makes rounds by itself, if this block is the whole problem. Returns how many: 0 if verb by verb is as fast.
   [[nodiscard]] virtual std::int64_t run_alone(const LoneRounds& /*rounds*/) { return 0; }
 };
 

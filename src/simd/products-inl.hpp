@@ -124,8 +124,7 @@ void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t 
   for (; count >= 1; count -= 1, rows += stride, u += 1) Way::template add<S, 1>(rows, stride, columns, u, r);
 }
 
-// Prefetches half of the following rows during the products and the others during the additions: requests to memory
-// never pause.
+// Prefetches half of the following rows during the products, the others during the additions: memory stays busy.
 template <Lines Asked>
 struct Spread {
   template <class S, class V, std::size_t R>

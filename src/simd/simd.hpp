@@ -48,8 +48,7 @@ struct RowLoops {
                    double* r);
 };
 
-/// Variants of the same loops that prefetch in different ways. Only speed differs, depending on the processor; the bits
-/// are the same.
+/// Variants of the same loops that prefetch in different ways: the best depends on the processor; same bits.
 enum class Asking : std::size_t {
   spread,        ///< half of the following rows during the products, the others during the additions
   spread_pairs,  ///< every other line of them: some processors fetch lines in pairs

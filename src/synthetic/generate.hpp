@@ -89,8 +89,7 @@ struct ColumnRange {
 };
 
 /// The staircase of the north-west-corner plan of a and one target, row by row. Cumulative masses that differ only by
-/// rounding count as equal, and both ranges touching there keep the pair, so the plan is inside for every order of
-/// summation.
+/// rounding count as equal, and both ranges touching there keep the pair: in any order of summation the plan is inside.
 [[nodiscard]] std::vector<ColumnRange> north_west_corner(std::span<const double> a, std::span<const double> b);
 
 }  // namespace fedsinkhorn

@@ -13,8 +13,7 @@ namespace fedsinkhorn {
 [[nodiscard]] Layout centralized_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Exchanges> centralized_exchanges(const TopologyContext& context);
 
-/// The paper's Algorithm 1: a client holds K[I,:] and K[:,J]; all clients gather u and v. Same bits as centralized with
-/// two passes.
+/// The paper's Algorithm 1: clients hold K[I,:] and K[:,J] and gather u and v. Bits as centralized with two passes.
 [[nodiscard]] Layout all_to_all_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Exchanges> all_to_all_exchanges(const TopologyContext& context);
 

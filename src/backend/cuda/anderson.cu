@@ -33,8 +33,7 @@ __device__ void reduce(const Numbers& own, double* to) {
   to[k] = value;
 }
 
-/// Stores the candidate's image and residual in the slot after the newest, and its statistics in parts: targets x
-/// chunks x kNumbers.
+/// Stores the candidate's image and residual after the newest, its statistics in parts: targets x chunks x kNumbers.
 __global__ void __launch_bounds__(kThreads)
     look_at_round(AndersonVectors vectors, Norm norm, std::size_t n, std::size_t m, const AndersonTarget* states,
                   int ring, double* images, double* residuals, double* parts) {

@@ -10,8 +10,7 @@ namespace fedsinkhorn::cuda::anderson_steps {
 inline constexpr int kDecideThreads = 128;
 
 /// gamma that minimises |matrix gamma - y|^2 + a little |gamma|^2, like regularized_solution() in method/anderson.cpp.
-/// Uses all threads of a block; overwrites matrix and y and leaves the result in x. False if the numbers do not allow
-/// it.
+/// Uses all threads of a block; overwrites matrix and y; result in x. False if the numbers do not allow it.
 struct Solver {
   int k;
   double* matrix;  // k x k, row by row

@@ -48,8 +48,8 @@ __device__ inline void combine_status(const Task& task, int round) {
 }
 
 /// Memory serves some multiprocessors faster than others, and a round ends when the slowest team is done. So no team
-/// may be more than a step ahead of the average, which leaves bandwidth to the others. Only timing depends on this. One
-/// thread per team.
+/// may be more than a step ahead of the average, to leave bandwidth to the others. Affects only timing. One thread per
+/// team.
 class Pace {
  public:
   __device__ Pace(const Task& task, int all_steps)

@@ -30,8 +30,7 @@ class ManyTargets {
 /// the whole shape; with our own, only on the length of the sum and the number of targets.
 enum class Multiplier { best, cublas, own };
 
-/// On the current device. Empty if cuBLAS is requested and not present, or the storage is not float64, the only one it
-/// is used for here.
+/// On the current device. Empty if cuBLAS is requested but not present, or not used for that storage (only float64).
 [[nodiscard]] std::unique_ptr<ManyTargets> make_many_targets(Storage storage, Multiplier multiplier = Multiplier::best);
 /// Device memory it will take for that many targets.
 [[nodiscard]] double many_targets_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets);

@@ -9,8 +9,7 @@
 namespace fedsinkhorn::cuda {
 
 /// With a bfloat16 kernel, sums have float32 accuracy, otherwise float64. Owns its scratch memory, which grows with the
-/// largest product seen. The order of summation of an output depends only on the length of its sum and the number of
-/// targets.
+/// largest product seen. The order of summation depends only on the length of the sum and the number of targets.
 class OwnProduct {
  public:
   OwnProduct();

@@ -22,7 +22,7 @@ ErrorPart part_of(Norm norm, std::size_t count, const Difference& difference) {
 }  // namespace
 
 ErrorPart error_part(Norm norm, const double* scaling, const double* product, const double* mass, std::size_t count) {
-  // Where there is no mass the scaling is 0 and the product may be anything, infinite too.
+  // Without mass the scaling is 0 and the product may be anything, even infinite.
   return part_of(norm, count,
                  [=](std::size_t i) { return (scaling[i] == 0 ? 0.0 : scaling[i] * product[i]) - mass[i]; });
 }

@@ -1,4 +1,4 @@
-// Names of the choices, as the command line takes them and the summary prints them.
+// Names of the choices, as used on the command line and in the summary.
 #pragma once
 
 #include <array>

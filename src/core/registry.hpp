@@ -11,9 +11,8 @@
 
 namespace fedsinkhorn {
 
-/// Entry has a `name`, and a `missing` where it may not be in this build: empty, or why it is not. Entries stay where
-/// they are: references to them remain valid. Adding one is for the start of a program: it must not happen while
-/// another thread solves.
+/// Entry has a `name`, and a `missing` if it may be absent from this build: empty, or the reason. References to entries
+/// stay valid. Add entries at program start, never while another thread solves.
 template <class Entry>
 class Registry {
  public:
@@ -24,7 +23,7 @@ class Registry {
   [[nodiscard]] auto begin() const { return entries_.begin(); }
   [[nodiscard]] auto end() const { return entries_.end(); }
 
-  /// The entry of that name; InputError(flag) listing the alternatives if there is none.
+  /// The entry with that name; throws InputError(flag) listing the alternatives if there is none.
   const Entry& find(std::string_view name, const std::string& flag) const {
     std::string known;
     for (const Entry& entry : entries_) {
@@ -34,7 +33,7 @@ class Registry {
     throw InputError(flag, "unknown name '" + std::string(name) + "'", "this build knows: " + known);
   }
 
-  /// Likewise, and it must be in this build. remedy: what to use instead.
+  /// Like find, but the entry must be in this build. remedy: what to use instead.
   const Entry& find_available(std::string_view name, const std::string& flag, const std::string& remedy) const {
     const Entry& entry = find(name, flag);
     if (entry.missing.empty()) return entry;

@@ -1,4 +1,4 @@
-// Small agreements: every client ends up with the same numbers, and so takes the same decisions.
+// Small agreements: every client ends up with the same numbers, and so makes the same decisions.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline void greatest_of_all(const Collectives& clients, std::vector<double>& val
   }
 }
 
-/// A flag is set if it is set at some client.
+/// Sets each flag that is set at any client.
 inline void any_of_all(const Collectives& clients, std::vector<bool>& flags) {
   std::vector<double> mine(flags.begin(), flags.end());
   const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);
@@ -32,7 +32,7 @@ inline void any_of_all(const Collectives& clients, std::vector<bool>& flags) {
   }
 }
 
-/// Every part becomes that of all clients together.
+/// Combines each part over all clients.
 inline void combine_of_all(const Collectives& clients, Norm norm, std::span<ErrorPart> parts,
                            Payload kind = Payload::note) {
   std::vector<double> mine;
@@ -47,7 +47,7 @@ inline void combine_of_all(const Collectives& clients, Norm norm, std::span<Erro
   }
 }
 
-/// Every sum becomes that over all clients.
+/// Adds up each sum over all clients.
 inline void add_up_of_all(const Collectives& clients, std::span<ExactSum> sums, Payload kind = Payload::sum) {
   combine_of_all(clients, Norm::l1, sums, kind);
 }

@@ -17,7 +17,7 @@ using Number =
     boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<50, boost::multiprecision::allocate_stack>,
                                   boost::multiprecision::et_off>;
 
-/// MPFR's exponents as wide as they get while this lives; they are this thread's own. exp(-C / epsilon) then stays
+/// Widens MPFR's exponent range, for this thread, to its limits during its lifetime. exp(-C / epsilon) then stays
 /// positive for C / epsilon up to 3e18.
 class WideExponents {
  public:
@@ -66,7 +66,7 @@ class PreciseCost {
       case Metric::euclidean: return sqrt(distance);
       case Metric::cosine: break;
     }
-    return distance / 2;  // 1 - x.y / (|x| |y|), without losing digits where they are nearly parallel
+    return distance / 2;  // 1 - x.y / (|x| |y|), without losing digits when they are nearly parallel
   }
 
  private:
@@ -153,9 +153,9 @@ class PreciseSinkhorn {
       const std::vector<Number> r = apply_transposed(u);
       const Number error_b = norm_of_difference(options.norm, product(v, r), b);
       for (std::size_t j = 0; j < m_; ++j) v[j] = rule.scaling(b[j], r[j]);
-      q = apply(v);  // needed by the next iteration, and to judge this one
+      q = apply(v);  // for the next iteration and for the error of this one
 
-      if (monitor.interrupted()) {  // a part of it may have been left out
+      if (monitor.interrupted()) {  // part of the product may be missing
         if (iteration == 1 && target == 0) throw Interrupted();
         u = u_before;
         v = v_before;
@@ -186,7 +186,7 @@ class PreciseSinkhorn {
     }
     outcome.f = potential_of(u, problem_.epsilon);
     outcome.g = potential_of(v, problem_.epsilon);
-    // A logarithm of each entry of the plan takes as long as the exponentials of the kernel did.
+    // One logarithm per entry of the plan takes as long as building the kernel did.
     constexpr double patience = 1;
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     const bool is_cut_short = outcome.status == Status::interrupted && build_seconds_ > patience;
@@ -236,7 +236,7 @@ class PreciseSinkhorn {
     }
     Number total_a = 0;
     Number total_b = 0;
-    // The factor of the masses goes to f; where it goes makes no difference to the sum.
+    // The factor of the masses goes into f; the sum does not depend on where it goes.
     Number dual = -epsilon * mass;
     for (std::size_t i = 0; i < n_; ++i) {
       dual += scale * a[i] * epsilon * log(scale * u[i]);

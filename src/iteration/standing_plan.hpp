@@ -1,4 +1,4 @@
-// The plan of one target as methods may ask about it.
+// The current plan of one target, for methods that ask about it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace fedsinkhorn {
 
-/// P_ij = u_i K_ij v_j, u and v being the own slices.
+/// P_ij = u_i K_ij v_j, where u and v are this client's slices.
 class StandingPlan final : public PlanAccess {
  public:
   StandingPlan(Topology& topology, std::span<const double> u, std::span<const double> v)

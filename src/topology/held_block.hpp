@@ -1,4 +1,4 @@
-// A block as one client holds it, and the time it takes.
+// A block held by one client, and the time spent on it.
 #pragma once
 
 #include <memory>
@@ -66,11 +66,11 @@ class HeldBlock {
   }
 
  private:
-  // With nothing in it a block is no work for any backend.
+  // An empty block needs no backend.
   [[nodiscard]] static MakeBlock* maker(const CostBlock& block, const BlockSettings& settings) {
     return block.rows.empty() || block.columns.empty() ? make_cpu_block : settings.make_block;
   }
-  // What a pass over the block has to do with.
+  // Entries that a pass over the block processes.
   [[nodiscard]] double entries(std::size_t targets = 1) const {
     return static_cast<double>(targets) * static_cast<double>(rows()) * static_cast<double>(columns());
   }

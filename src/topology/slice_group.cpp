@@ -121,7 +121,7 @@ void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
     from = reader.take(from_peer(clients_, member), from);
   }
   if (!many) return;
-  // One combines them for all: c notes instead of c^2.
+  // The root combines them for all: c notes instead of c^2.
   write_notes(notes, mine.data());
   clients_.of(Payload::note).broadcast(std::as_writable_bytes(std::span(mine)), kRoot);
   NoteReader(norm, notes).take(from_peer(clients_, kRoot), mine.data());

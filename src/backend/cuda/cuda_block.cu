@@ -44,13 +44,13 @@ std::unique_ptr<Operator> make_operator(const CostBlock& block, const DeviceCost
                      accuracy_of(spec.precision));
 }
 
-/// Makes the device current, in the thread that is about to use it.
+/// Makes the device current in the calling thread.
 class OnDevice {
  public:
   explicit OnDevice(int device) { check(cudaSetDevice(device), "choosing a device"); }
 };
 
-/// Host memory on the outside, one device on the inside; every verb waits for its result.
+/// Host memory outside, one device inside; every verb waits for its result.
 class CudaBlock final : public Block {
  public:
   CudaBlock(const CostBlock& block, const BlockSettings& settings)
@@ -100,7 +100,7 @@ class CudaBlock final : public Block {
     download(on_columns_, targets * columns(), r);
   }
 
-  // Kernels make a rule of their own: once it has members, it must be handed to them.
+  // Kernels construct their own rule: once it has members, it must be passed to them.
   static_assert(std::is_empty_v<ScalingRule>);
   void fused(std::size_t targets, const HalfStep& row_step, const double* v, double* q, double* u, double* r) override {
     const OnDevice current(device_);
@@ -139,7 +139,7 @@ class CudaBlock final : public Block {
   [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                 std::size_t targets, const double* u, const double* v) override {
     const OnDevice current(device_);
-    // The absorbed potentials stay: these are others.
+    // The absorbed potentials stay unchanged; these are different ones.
     DeviceBuffer<double> plan_phi(rows());
     DeviceBuffer<double> plan_psi(columns());
     DeviceBuffer<double> weights(DeviceCosts::kPlanTargets * std::max(rows(), columns()));

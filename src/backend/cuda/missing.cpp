@@ -1,4 +1,4 @@
-// In builds without CUDA: what the rest asks about devices, answered.
+// For builds without CUDA: answers to the questions about devices.
 #include <stdexcept>
 
 #include "backend/cuda/cuda_block.hpp"

@@ -8,7 +8,7 @@ namespace {
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * 32;
 constexpr int kSide = 128;     ///< rows and columns of a tile
-constexpr int kWarpRows = 32;  ///< of a warp: four along the rows, two along the columns
+constexpr int kWarpRows = 32;  ///< per warp: four along the rows, two along the columns
 constexpr int kWarpColumns = 64;
 constexpr int kRowWarps = kSide / kWarpRows;
 constexpr int kGroups = kWarpColumns / 16;
@@ -16,8 +16,8 @@ constexpr int kDepth = 4;  ///< slices held at a time
 constexpr int kStages = 3;
 static_assert(kWarps == kRowWarps * (kSide / kWarpColumns) && kColumnTile % kSide == 0 && kPadding % kSide == 0);
 
-/// Below this share of the norms a squared distance is computed again from the coordinates before its root is taken: a
-/// root turns an error of 2^-22 of the squares into one of 2^-11.
+/// If a squared distance is below this share of the norms, it is recomputed from the coordinates before taking its
+/// root: a root turns an error of 2^-22 of the squares into one of 2^-11.
 constexpr float kCancelled = 1.0f / 32;
 
 /// Products of a tile of 16 rows with one of 16 columns over one slice: results for columns 0 to 7 and 8 to 15.
@@ -49,7 +49,7 @@ __device__ __noinline__ float squared_distance(const double* x, const double* y,
   return static_cast<float>(sum);
 }
 
-/// scale |x - y| of a pair whose coordinates, multiplied by scale, have that product.
+/// scale |x - y| of a pair, given the product of its coordinates multiplied by scale.
 __device__ float scaled_distance(const Job<float>& job, std::size_t row, std::size_t column, float row_norm,
                                  float column_norm, float product) {
   const float norms = row_norm + column_norm;
@@ -63,7 +63,7 @@ __device__ float scaled_distance(const Job<float>& job, std::size_t row, std::si
   return square_root(fmaxf(square, 0.0f));
 }
 
-/// Block (x, s): kSide rows, split s of the columns; the coordinates of both pass through shared memory, kDepth slices
+/// Block (x, s): kSide rows, split s of the columns. The coordinates of both pass through shared memory, kDepth slices
 /// at a time. Slot 2 s + h of partial gets the sums over half h of every tile of columns.
 template <bool Split, bool Euclidean, int Targets>
 __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_products(Job<float> job) {
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
 #pragma unroll
       for (int r = 0; r < 2; ++r) multiply_slices<kDepth, Split>(t[r][group], rows[r], columns);
     }
-    // All lanes have read the stage; one speaks for them.
+    // All lanes have read the stage; one arrives for all.
     arrive_as_warp(&empty[step % kStages]);
     if (step % depths != depths - 1) continue;
 

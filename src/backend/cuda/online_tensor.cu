@@ -10,7 +10,7 @@ namespace fedsinkhorn::cuda::online {
 namespace {
 
 constexpr int kStages = 4;
-/// How many tiles ahead copies are queued; a stage is refilled kStages - kAhead tiles after it was last read.
+/// How many tiles ahead copies are queued; a stage is refilled kStages - kAhead tiles after its last read.
 constexpr int kAhead = 2;
 
 /// A tile of columns in shared memory.
@@ -21,22 +21,22 @@ struct Tile {
   float weights[Targets][Columns];
 };
 
-/// body(std::integral_constant<int, k>) for k < Count.
+/// Calls body(std::integral_constant<int, k>) for k < Count.
 template <int Count, class Body>
 __device__ void unrolled(const Body& body) {
   [&]<int... k>(std::integer_sequence<int, k...>) { (body(std::integral_constant<int, k>{}), ...); }
   (std::make_integer_sequence<int, Count>{});
 }
 
-/// Whether a column's exponentials are computed by the polynomial: that many of every eight.
+/// Whether a column's exponentials are computed by the polynomial: `eighths` of every eight.
 __device__ constexpr bool by_polynomial(int eighths, int column) {
   constexpr unsigned kChosen[] = {0x00, 0x80, 0x88, 0x92, 0xAA};
   return kChosen[eighths] >> (column % 8) & 1;
 }
 
-/// Block (x, s): some rows, split s of the columns. Each warp keeps 16 rows in registers and each warpgroup multiplies
-/// 64 with all columns of the split, Batch at a time, from tiles that bulk copies bring; while one waits for its
-/// products others compute exponentials. Packed: the shifts come out of the product.
+/// Block (x, s): some rows, split s of the columns. Each warp keeps 16 rows in registers; each warpgroup multiplies 64
+/// rows with all columns of the split, Batch at a time, from tiles loaded by bulk copies. While one waits for its
+/// products, others compute exponentials. Packed: the product includes the shifts.
 template <int Slices, Form PointForm, int Targets, int Eighths, int Columns, int Batch, int InFlight, int Warps,
           int Blocks>
 __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float> job) {
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
         }
         commit_products();
       }
-      // The exponentials of one batch while the products of the next are formed.
+      // Computes the exponentials of one batch while the products of the next are formed.
       unrolled<InFlight>([&](auto index) {
         constexpr int kIndex = decltype(index)::value;
         wait_for_products<InFlight - 1 - kIndex>();
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
         }
       });
     }
-    // All lanes have read the tile; one speaks for them.
+    // All lanes have read the tile; one arrives for all.
     arrive_as_warp(&empty[tile % kStages]);
     const bool first_flush = tile_of_split < kFlushTiles;
     ++tile_of_split;
@@ -164,8 +164,8 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
   }
 }
 
-/// How many splits a block should take: few enough that all processors are busy to the end, many enough that what a
-/// block does before its first tile, which takes as long as start_tiles, is little.
+/// Number of splits per block: few enough to keep all processors busy to the end, many enough to amortize the work
+/// before a block's first tile, which takes as long as start_tiles.
 std::size_t splits_a_block(std::size_t row_blocks, std::size_t splits, std::size_t split_tiles, std::size_t start_tiles,
                            int blocks_at_once) {
   std::size_t best = 1;
@@ -195,7 +195,7 @@ void launch(Job<float> job, std::size_t splits, cudaStream_t stream) {
   constexpr auto kernel = sum_by_products<Slices, PointForm, Targets, Eighths, Columns, Batch, InFlight, Warps, Blocks>;
   constexpr int kBytes = kStages * static_cast<int>(sizeof(Tile<Slices, Columns, Targets>));
   constexpr std::size_t kRows = Warps * 16;
-  // Where several blocks share a processor, one that starts leaves the others room.
+  // If several blocks share a processor, a starting block leaves room for the others.
   constexpr std::size_t kStartTiles = Blocks > 1 ? 0 : 2;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "asking for shared memory");
   const std::size_t row_blocks = (job.rows + kRows - 1) / kRows;
@@ -209,8 +209,8 @@ void launch(Job<float> job, std::size_t splits, cudaStream_t stream) {
 
 template <int Slices, Form PointForm, int Targets>
 void launch(const Job<float>& job, std::size_t splits, cudaStream_t stream) {
-  // With long points more rows share a tile of columns, as the second-level cache gives only so much, and products take
-  // long enough to be worth a second batch in flight. All of this was found by measuring.
+  // With long points, more rows share a tile of columns, since the second-level cache has limited bandwidth, and
+  // products take long enough for a second batch in flight to pay off. All of this was found by measuring.
   constexpr bool kLong = Slices > 2;
   constexpr bool kOne = Targets == 1;
   constexpr int kWarps = kLong ? 16 : 8;
@@ -231,7 +231,7 @@ void launch(const Job<float>& job, std::size_t targets, std::size_t splits, cuda
   }
 }
 
-/// Slices in the registers that the kernel has instances for.
+/// Slices in registers that the kernel has instances for.
 constexpr std::size_t kInRegisters[] = {2, 4, 8, 16};
 /// Slices the deep kernel takes at a time.
 constexpr std::size_t kDeepSlices = 4;
@@ -241,7 +241,7 @@ constexpr std::size_t kDeepSlices = 4;
 TensorPlan tensor_plan(bool exact, Metric metric, std::size_t dimension) {
   const bool in_registers = metric != Metric::euclidean;
   if (in_registers && dimension <= kPackedDimensions) return {Form::packed, 1, false, 1};
-  // Up to 16 coordinates the products of a split point take less time than the exponentials.
+  // Up to 16 coordinates, the products of a split point take less time than the exponentials.
   const bool split = exact || dimension <= 16;
   const std::size_t needed = (dimension + 15) / 16 * (split ? 2 : 1);
   const Form form = split ? Form::split : Form::single;

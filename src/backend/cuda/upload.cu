@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBytesAtOnce = std::size_t{64} << 20;
 
-/// Some rows at a time through pinned memory, the next ones being read while the last ones travel.
+/// Some rows at a time through pinned memory; the next ones are read while the last ones are being copied.
 template <class T>
 DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream& stream) {
   const std::size_t n = cost.rows();

@@ -1,5 +1,5 @@
-// How to solve it. The defaults are meant to be right; every field but the last two has a flag of that name in
-// `fedsinkhorn solve`.
+// How to solve it. The defaults are meant to be right; every field but the last two has a flag in `fedsinkhorn solve`,
+// see docs/cli.md, and a line in src/options/option_table.cpp.
 #pragma once
 
 #include <atomic>
@@ -58,8 +58,8 @@ struct Progress {
   bool is_on_the_way = false;  ///< to the epsilon asked for: errors are those of another problem
 };
 
-/// Options::memory may be up to this.
-inline constexpr std::size_t kMostMemory = 64;
+/// Options::history may be up to this.
+inline constexpr std::size_t kMostHistory = 64;
 
 struct Options {
   /// On the norm of the marginal errors, as a share of the total mass; 0 runs all of max_iterations.
@@ -71,7 +71,7 @@ struct Options {
   /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson, with epsilon coming down in levels where that
   /// is slow, or plain where that is not to be had (local steps, async, log domain, 50 digits).
   std::string method = "auto";
-  std::size_t memory = 0;         ///< differences anderson and auto keep; 0: 24, fewer for many targets
+  std::size_t history = 0;        ///< differences anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, row-reduce for several
   std::string backend = "auto";   ///< cpu, cuda; auto: cuda for large problems where there is a device
   std::vector<int> devices;       ///< numbers of the devices cuda may use, clients in turn; empty: all there are

@@ -20,7 +20,7 @@ namespace {
 
 Seconds checked_timeout(double seconds) {
   if (!(seconds > 0)) {
-    throw InputError("--timeout", fmt::format("{} is no time to wait", seconds), "give seconds above 0");
+    throw InputError("`timeout`", fmt::format("{} is no time to wait", seconds), "give seconds above 0");
   }
   return Seconds(std::min(seconds, 1e9));
 }
@@ -34,17 +34,17 @@ void require_room_for(std::size_t clients) {
   throw InputError("memory",
                    fmt::format("{} clients of one process need {} by themselves but {} is available", clients,
                                human_bytes(needed), human_bytes(available)),
-                   "use fewer --clients");
+                   "use fewer `clients`");
 }
 
 /// problem_of(client): what each client has.
 template <class ProblemOf>
 Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
   const Seconds timeout = checked_timeout(options.timeout);
-  transports().find(options.transport, "--transport");
+  transports().find(options.transport, "`transport`");
   const bool simulated = options.transport == "simulated";
   if (!simulated && options.transport != "threads") {
-    throw InputError("--transport", "'" + options.transport + "' is not for clients of one process",
+    throw InputError("`transport`", "'" + options.transport + "' is not for clients of one process",
                      "use threads or simulated, or start the program with mpirun");
   }
   require_room_for(clients);
@@ -73,7 +73,7 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
 Result solve(const Problem& problem, const Options& options) {
   constexpr std::size_t most = 4096;
   if (options.clients > most) {
-    throw InputError("--clients", fmt::format("{} are too many for one process", options.clients),
+    throw InputError("`clients`", fmt::format("{} are too many for one process", options.clients),
                      fmt::format("at most {}", most));
   }
   return solve_in_process(std::max<std::size_t>(1, options.clients), options,

@@ -202,7 +202,7 @@ TEST(Auto, TheTotalOfTheMassesDoesNotMatter) {
 TEST(Auto, RemembersNoMoreThanItIsAllowed) {
   const OwnedProblem owned = testing::point_problem(80, 80, 1e-2, 5);
   Options options = with_method("auto");
-  options.memory = 3;
+  options.history = 3;
   const Result result = solve(owned.view(), options);
   EXPECT_EQ(result.status, Status::converged);
   std::size_t longest = 0;

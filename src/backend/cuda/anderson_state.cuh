@@ -8,7 +8,7 @@
 
 namespace fedsinkhorn::cuda {
 
-inline constexpr int kMost = static_cast<int>(kMostMemory);
+inline constexpr int kMost = static_cast<int>(kMostHistory);
 inline constexpr int kMostImages = kMost + 2;  // of the differences kept, and the candidate's
 
 /// What is remembered of a target. Points lie in a ring: the newest accepted one in slot `newest`, earlier ones before

@@ -11,6 +11,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/flag_names.hpp"
 #include "cli/number_option.hpp"
+#include "cli/option_words.hpp"
 #include "cli/solve_arguments.hpp"
 #include "cli/solve_run.hpp"
 #include "cli/table_options.hpp"
@@ -115,6 +116,7 @@ void add_solve_command(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("solve", "Solve an entropic optimal transport problem");
   command->footer("A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n" +
                   exit_status_text());
+  command->formatter(std::make_shared<HelpFormatter>());
   add_file_options(*command, arguments->files);
   for (const char* group : {"Problem", "Stopping", "How", "Clients", "Topology async"}) {
     add_table_options(*command, group, *arguments);

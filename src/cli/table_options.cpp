@@ -38,16 +38,14 @@ struct FlagMaker {
   CLI::Option* operator()(std::int64_t Options::*member) const { return whole_number(member); }
   CLI::Option* operator()(int Options::*member) const { return whole_number(member); }
   CLI::Option* operator()(std::size_t Options::* /*member*/) const {
-    std::optional<std::int64_t>& count = arguments.counts[option.field];
     const auto read = integer(read_range(std::numeric_limits<std::int64_t>::max()));
-    CLI::Option* flag = add(count)->transform(read);
+    CLI::Option* flag = add(arguments.counts[option.field])->transform(read);
     if (!option.old_flag.empty()) {
       const std::string old(option.old_flag);
-      command.add_option(old, count)
+      command.add_option(old, arguments.counts[option.old_flag])
           ->transform(read)
           ->each(note_in(arguments.old_flags, old))
-          ->excludes(flag)
-          ->group("");  // not shown
+          ->group(std::string(option.group));
     }
     return flag;
   }
@@ -113,7 +111,15 @@ struct WordReader {
   Options& options;
 
   void operator()(std::size_t Options::*member) const {
-    options.*member = static_cast<std::size_t>(arguments.counts.at(option.field).value_or(0));
+    std::optional<std::int64_t> count = arguments.counts.at(option.field);
+    const auto old = arguments.counts.find(option.old_flag);
+    if (old != arguments.counts.end() && old->second) {
+      if (count) {
+        throw InputError(std::string(option.old_flag), "is an older name of " + option.main_flag(), "give one of them");
+      }
+      count = old->second;
+    }
+    options.*member = static_cast<std::size_t>(count.value_or(0));
   }
   void operator()(GridShape Options::*member) const {
     const std::string& word = arguments.words.at(option.field);

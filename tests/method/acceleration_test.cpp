@@ -494,13 +494,13 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   Alone nobody;
   CountingCommunicator traffic(nobody);
   const Collectives clients(traffic, Route::direct);
-  const TopologyEntry& entry = topologies().find(options.topology, "--topology");
+  const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const CheckedProblem problem = check_problem(
       owned.view(), options, [&](std::size_t) { return entry.layout(0, 1, options); }, clients, 1);
   const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
   NoisyTopology topology(entry.make({problem, options, clients, block}), noise);
   Monitor monitor(options, problem, traffic);
-  const Pacing pacing{methods().find(options.method, "--method"), 16};
+  const Pacing pacing{methods().find(options.method, "`method`"), 16};
   StopRequest nobody_asks;
   AbsorbedSinkhorn sinkhorn(problem, topology, traffic, monitor, pacing, safe_scaling(options.precision), 1,
                             nobody_asks);

@@ -93,7 +93,7 @@ struct Scenario {
 /// Throws InputError naming the path: not readable, not JSON, unknown or repeated keys, values that make no sense.
 [[nodiscard]] Scenario read_scenario(const std::filesystem::path& path);
 
-/// Throws InputError("--scenario", ...) if a value makes no sense, or a client is named that does not exist.
+/// Throws InputError naming `scenario` if a value makes no sense, or a client is named that does not exist.
 void check_scenario(const Scenario& scenario, std::size_t clients);
 
 }  // namespace fedsinkhorn

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -17,6 +20,10 @@
 #include "registry/option_names.hpp"
 #include "registry/registry.hpp"
 #include "support/problems.hpp"
+
+#ifndef FEDSINKHORN_SOURCE
+#error "FEDSINKHORN_SOURCE must name the source tree"
+#endif
 
 namespace fedsinkhorn {
 namespace {
@@ -153,6 +160,25 @@ TEST(InputErrors, FieldsAreMarkedForThoseWhoCallThemOtherwise) {
   EXPECT_STREQ(InputError(error.marked()).what(), error.what());
   EXPECT_STREQ(InputError("a.npy", "is empty").what(), "a.npy: is empty");
   EXPECT_STREQ(InputError("`odd", "is a file").what(), "`odd: is a file");
+}
+
+TEST(InputErrors, TheLibraryWritesNoFlags) {
+  namespace fs = std::filesystem;
+  const std::regex flag(R"("([^"]*[^-"])?--[a-z])");
+  const fs::path source = fs::path(FEDSINKHORN_SOURCE) / "src";
+  // Who speaks for the command line, or to it.
+  const std::set<std::string> others = {"cli", "options", "synthetic", "hint.cpp", "output_folder.cpp"};
+  int count = 0;
+  for (const fs::directory_entry& file : fs::recursive_directory_iterator(source)) {
+    const fs::path path = file.path().lexically_relative(source);
+    if (!file.is_regular_file() || others.contains(*path.begin()) || others.contains(path.filename())) continue;
+    std::ifstream lines(file.path());
+    for (std::string line; std::getline(lines, line); ++count) {
+      const bool is_comment = line.find_first_not_of(' ') == line.find("//");
+      EXPECT_TRUE(is_comment || !std::regex_search(line, flag)) << path << ": write `field`, not its flag: " << line;
+    }
+  }
+  EXPECT_GT(count, 10000);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How to solve a problem. The defaults suit most problems. Every field except the last two has a flag of that name in
-// `fedsinkhorn solve`.
+// How to solve a problem. The defaults suit most problems. Every field except the last two has a flag in
+// `fedsinkhorn solve` (docs/cli.md) and an entry in src/options/option_table.cpp.
 #pragma once
 
 #include <atomic>
@@ -57,8 +57,8 @@ struct Progress {
   bool is_on_the_way = false;  ///< epsilon is above the requested one: the errors are those of another problem
 };
 
-/// The largest Options::memory.
-inline constexpr std::size_t kMostMemory = 64;
+/// The largest Options::history.
+inline constexpr std::size_t kMostHistory = 64;
 
 struct Options {
   /// Limit on the norm of the marginal errors, relative to the total mass; 0 runs all max_iterations.
@@ -70,7 +70,7 @@ struct Options {
   /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson, with epsilon scaling where that is slow;
   /// plain where acceleration is not available (local steps, async, log-domain, 50 digits).
   std::string method = "auto";
-  std::size_t memory = 0;         ///< differences that anderson and auto keep; 0: 24, fewer for many targets
+  std::size_t history = 0;        ///< differences that anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, row-reduce for several
   std::string backend = "auto";   ///< cpu, cuda; auto: cuda for large problems where there is a device
   std::vector<int> devices;       ///< numbers of the devices cuda may use, assigned to clients in turn; empty: all

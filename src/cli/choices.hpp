@@ -18,15 +18,9 @@ Choice choice(const std::string& flag, const std::string& name) {
 template <class Choice>
 std::string choices() {
   std::string text;
-  for (const auto& [value, name] : Names<Choice>::kList) text += (text.empty() ? "{" : ",") + std::string(name);
-  return text + "}";
-}
-
-/// The same for entries of the registry, with another name before them perhaps.
-template <class Entries>
-std::string choices_of(const Entries& entries, const std::string& first = "") {
-  std::string text = first.empty() ? "" : "{" + first;
-  for (const auto& entry : entries) text += (text.empty() ? "{" : ",") + std::string(entry.name);
+  for (const Choice choice : all_choices<Choice>()) {
+    text += (text.empty() ? "{" : ",") + std::string(name_of(choice));
+  }
   return text + "}";
 }
 

@@ -53,8 +53,8 @@ struct Clients {
   }
   /// All ranks have come to the same refusal. One says it, and the others wait until it has: as soon as a rank ends,
   /// mpirun kills the rest.
-  void refuse_together(const InputError& error) const {
-    if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(error.what()));
+  void refuse_together(const std::string& message) const {
+    if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(message));
     std::fflush(stderr);
     try {
       collectives().barrier();

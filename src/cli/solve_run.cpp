@@ -14,6 +14,7 @@
 #include "cli/clients.hpp"
 #include "cli/delivery.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/flag_names.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
 #include "cli/truncated_input.hpp"
@@ -139,7 +140,7 @@ int run_solve(const SolveArguments& arguments) {
     return solve_files(arguments, clients);
   } catch (const InputError& error) {
     if (!clients.session) throw;
-    clients.refuse_together(error);
+    clients.refuse_together(with_flags(error.marked(), arguments.old_flags));
     return kBadInput;
   }
 }

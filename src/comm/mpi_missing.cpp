@@ -5,7 +5,7 @@
 namespace fedsinkhorn {
 
 std::unique_ptr<Communicator> make_mpi_communicator(Seconds /*timeout*/) {
-  throw InputError("--transport", "'mpi' was asked for but this is built without MPI",
+  throw InputError("`transport`", "'mpi' was asked for but this is built without MPI",
                    "install an MPI such as Open MPI and build again");
 }
 

@@ -339,7 +339,7 @@ std::unique_ptr<MpiCommunicator> join_mpi(Seconds timeout) {
   require(MPI_Query_thread(&provided), "MPI_Query_thread");
   require(MPI_Is_thread_main(&is_main), "MPI_Is_thread_main");
   if (provided < MPI_THREAD_FUNNELED || (provided == MPI_THREAD_FUNNELED && is_main == 0)) {
-    throw InputError("--transport", "MPI was started without room for the threads of a solve",
+    throw InputError("`transport`", "MPI was started without room for the threads of a solve",
                      "start it with MPI_THREAD_FUNNELED, and use it on that thread, or with a higher level");
   }
   MPI_Comm comm = MPI_COMM_NULL;

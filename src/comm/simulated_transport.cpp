@@ -388,7 +388,7 @@ void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenari
       }
     } catch (const std::system_error&) {
       network.time().call_off();
-      refuse_threads("--clients", clients);
+      refuse_threads("`clients`", clients);
     } catch (...) {
       network.time().call_off();
       throw;

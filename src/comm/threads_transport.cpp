@@ -253,7 +253,7 @@ void run_on_threads(std::size_t clients, Seconds timeout, const ClientBody& body
           threads.emplace_back([&, rank] { run_one(office, rank, timeout, first, body); });
         }
       } catch (const std::system_error&) {
-        refuse_threads("--clients", clients);
+        refuse_threads("`clients`", clients);
       }
       body(communicator);
     });

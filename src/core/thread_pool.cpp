@@ -89,7 +89,7 @@ ThreadPool::ThreadPool(std::size_t threads) : shares_(threads), workers_(threads
     }
   } catch (const std::system_error&) {
     end();
-    refuse_threads("--threads", threads);
+    refuse_threads("`threads`", threads);
   } catch (...) {
     end();
     throw;

@@ -17,7 +17,7 @@ struct Pacing {
 
 /// Differences kept per target. Every holder of v needs memory for that many vectors.
 [[nodiscard]] inline std::size_t differences_kept(const Options& options, std::size_t targets) {
-  if (options.memory > 0) return options.memory;
+  if (options.history > 0) return options.history;
   if (targets <= 8) return 24;
   return targets <= 64 ? 8 : 4;
 }

@@ -157,7 +157,7 @@ std::vector<double> matching_factors(const Problem& problem, std::span<const dou
     const double total_b = std::ldexp(totals[1 + k], -exponent);
     if (std::abs(total_b - total_a) > tolerance * total_a) {
       const std::string remedy = problem.a.empty() || problem.b.empty() ? "the side left out is uniform with total 1"
-                                                                        : "scale them alike, or add --normalize";
+                                                                        : "scale them alike, or add `normalize`";
       throw InputError(problem.names.b,
                        fmt::format("total mass{} is {:.9g} but that of {} is {:.9g}", of_target(k, targets),
                                    totals[1 + k], problem.names.a, totals[0]),

@@ -145,7 +145,7 @@ void compare(const Problem& problem, const Shape& mine, const Shape& other, std:
   if (mine.is_points != 0 && other.is_points != 0) {
     same(mine.dimension, other.dimension, names.x, "coordinates");
     if (mine.metric != other.metric) {
-      throw InputError("--metric", "is not the same on all clients",
+      throw InputError("`metric`", "is not the same on all clients",
                        fmt::format("client {} has another", other_client));
     }
   }
@@ -180,7 +180,7 @@ std::size_t total(const std::vector<Shape>& shapes, double Shape::*size) {
 
 [[noreturn]] void refuse_rows_without_columns(const std::string& name) {
   throw InputError(name, "is given in parts, but all-to-all and async need all costs of a column",
-                   "use --topology row-reduce, which needs rows alone, or one file of points that are rows and columns "
+                   "use `topology` row-reduce, which needs rows alone, or one file of points that are rows and columns "
                    "at once");
 }
 
@@ -189,12 +189,12 @@ void check_parts(const Options& options, const Layout& layout, const Problem& pr
   const bool some = parts.rows || parts.columns || parts.a || parts.b || parts.initial_g;
   if (!some) return;
   if (!options.row_weights.empty()) {
-    throw InputError("--rows", "the parts of the inputs say already who owns which rows", "leave it out");
+    throw InputError("`row_weights`", "the parts of the inputs say already who owns which rows", "leave it out");
   }
   if (!layout.takes_parts && (parts.rows || parts.columns)) {
     throw InputError(parts.rows ? problem.names.cost : problem.names.y,
                      "is given in parts, but with this topology a client's block is not its own rows",
-                     "give the whole, or use --topology row-reduce");
+                     "give the whole, or use `topology` row-reduce");
   }
   const bool in_order = std::is_sorted(layout.column_clients.begin(), layout.column_clients.end());
   if (!in_order && (parts.b || parts.initial_g)) {

@@ -139,7 +139,7 @@ const Simd& simd(std::string_view name) {
     if (name == table->name) return *table;
     alternatives += std::string(", ") + table->name;
   }
-  throw InputError(is_forced ? kForcedSimd : "--simd",
+  throw InputError(is_forced ? kForcedSimd : "`simd`",
                    "this machine cannot run the variant '" + std::string(name) + "'", "one of " + alternatives);
 }
 

@@ -32,25 +32,25 @@ constexpr std::size_t kMostTargets = 65535;
 
 /// The option that devices do not serve; empty if there is none.
 std::string beyond_devices(const Options& options) {
-  if (options.precision == Precision::digits50) return "--precision 50";
-  if (options.stabilization == Stabilization::log) return "--stabilization log";
+  if (options.precision == Precision::digits50) return "`precision` 50";
+  if (options.stabilization == Stabilization::log) return "`stabilization` log";
   return "";
 }
 
 void check_device_precision(const Options& options) {
   const std::string precision(name_of(options.precision));
   if (options.precision == Precision::bfloat16 && options.kernel == KernelKind::online) {
-    throw InputError("--precision", "bfloat16 is for kernels that are stored",
-                     "use --kernel dense, or tf32 for points");
+    throw InputError("`precision`", "bfloat16 is for kernels that are stored",
+                     "use `kernel` dense, or tf32 for points");
   }
   if (options.precision == Precision::tf32 && options.kernel == KernelKind::dense) {
-    throw InputError("--precision", "tf32 is for kernels computed from points", "add --kernel online, or use bfloat16");
+    throw InputError("`precision`", "tf32 is for kernels computed from points", "add `kernel` online, or use bfloat16");
   }
-  const std::string_view missing = backends().find("cuda", "--backend").missing;
+  const std::string_view missing = backends().find("cuda", "`backend`").missing;
   if (options.backend == "cpu" || !missing.empty()) {
     throw InputError(
-        "--precision",
-        precision + " is for --backend cuda" + (missing.empty() ? "" : ", and this is " + std::string(missing)),
+        "`precision`",
+        precision + " is for `backend` cuda" + (missing.empty() ? "" : ", and this is " + std::string(missing)),
         "use float32 or mixed");
   }
 }
@@ -125,16 +125,16 @@ DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, con
 }  // namespace
 
 void check_backend(const Options& options) {
-  backends().find_available(options.backend, "--backend", "use cpu or auto");
+  backends().find_available(options.backend, "`backend`", "use cpu or auto");
   if (is_for_devices_alone(options.precision)) check_device_precision(options);
   if (const std::string beyond = beyond_devices(options); wants_devices(options) && !beyond.empty()) {
     const bool by_name = options.backend == "cuda";
-    throw InputError(by_name ? "--backend" : "--precision",
+    throw InputError(by_name ? "`backend`" : "`precision`",
                      fmt::format("{} does not go with {}", by_name ? "cuda" : name_of(options.precision), beyond),
                      by_name ? "use cpu or auto" : "use float64");
   }
   if (!options.devices.empty() && options.backend == "cpu") {
-    throw InputError("--devices", "the backend is cpu", "use --backend cuda, or leave it out");
+    throw InputError("`devices`", "the backend is cpu", "use `backend` cuda, or leave it out");
   }
 }
 
@@ -157,7 +157,7 @@ std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& want
                                    ? fmt::format("there is no device {}", index)
                                    : fmt::format("device {} ({}) has compute capability {}.{}, which is not supported",
                                                  index, device->name, device->major, device->minor);
-    throw InputError("--devices", reason, why_none.empty() ? "choose from " + numbers_of(found) : why_none);
+    throw InputError("`devices`", reason, why_none.empty() ? "choose from " + numbers_of(found) : why_none);
   }
   return usable;
 }
@@ -168,14 +168,14 @@ void require_devices(const Collectives& clients, const Problem& problem, const O
     if (!holds_costs) return;
     if (wants_devices(options) && options.kernel == KernelKind::online &&
         !std::holds_alternative<PointClouds>(problem.cost)) {
-      throw InputError("--kernel", "online on --backend cuda needs points", "use dense, or --backend cpu");
+      throw InputError("`kernel`", "online on `backend` cuda needs points", "use dense, or `backend` cpu");
     }
     const std::string why_none = cuda::why_no_device();
     if (!options.devices.empty()) (void)usable_devices(options.devices, cuda::devices(), why_none);
     if (!wants_devices(options) || why_none.empty()) return;
-    if (options.backend == "cuda") throw InputError("--backend", why_none, "use cpu or auto");
-    throw InputError("--precision",
-                     fmt::format("{} is for --backend cuda, and {}", name_of(options.precision), why_none),
+    if (options.backend == "cuda") throw InputError("`backend`", why_none, "use cpu or auto");
+    throw InputError("`precision`",
+                     fmt::format("{} is for `backend` cuda, and {}", name_of(options.precision), why_none),
                      "use float32 or mixed");
   });
 }
@@ -188,18 +188,18 @@ void require_device_memory(const cuda::DeviceDescription& device, std::uint64_t 
     if (bytes == 0 || bytes >= needs.asked || bytes > free) return;
     remedy += fmt::format("{}{} needs {}", remedy.empty() ? "" : ", ", flag, human_bytes(whole_bytes(bytes)));
   };
-  suggest("--precision mixed", needs.mixed);
-  suggest("--precision bfloat16", needs.bfloat16);
-  suggest(needs.online_as_tf32 ? "--kernel online --precision tf32" : "--kernel online", needs.online);
+  suggest("`precision` mixed", needs.mixed);
+  suggest("`precision` bfloat16", needs.bfloat16);
+  suggest(needs.online_as_tf32 ? "`kernel` online `precision` tf32" : "`kernel` online", needs.online);
   throw InputError("memory",
                    fmt::format("this solve needs {} ({} bytes) on device {} ({}), where {} is free",
                                human_bytes(whole_bytes(needs.asked)), whole_bytes(needs.asked), device.index,
                                device.name, human_bytes(free_memory)),
-                   remedy.empty() ? "use fewer rows, columns or targets, more devices, or --backend cpu" : remedy);
+                   remedy.empty() ? "use fewer rows, columns or targets, more devices, or `backend` cpu" : remedy);
 }
 
 Computing choose_backend(const Collectives& clients, const Options& options, const CheckedProblem& problem) {
-  Computing by_processors{&backends().find("cpu", "--backend")};
+  Computing by_processors{&backends().find("cpu", "`backend`")};
   const double entries = static_cast<double>(problem.rows.size()) * static_cast<double>(problem.columns.size());
   const bool wanted = wants_devices(options);
   // So far the same on all clients: nobody need ask the others.
@@ -214,13 +214,13 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
                    problem.targets <= kMostTargets;
   const Place place = place_of(clients, holds_costs, can);
   if (wanted && problem.targets > kMostTargets) {
-    throw InputError(options.backend == "cuda" ? "--backend" : "--precision",
+    throw InputError(options.backend == "cuda" ? "`backend`" : "`precision`",
                      fmt::format("devices take {} targets at most", kMostTargets),
-                     "use --backend cpu, or fewer targets");
+                     "use `backend` cpu, or fewer targets");
   }
   if (!place.all_can) return by_processors;  // wanted: require_devices has seen to it
 
-  Computing by_device{&backends().find("cuda", "--backend")};
+  Computing by_device{&backends().find("cuda", "`backend`")};
   cuda::DeviceDescription device;
   if (!usable.empty()) device = usable[place.on_machine % usable.size()];
   const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(device));

@@ -125,7 +125,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
   if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
-  const MethodEntry& method = methods().find(options.method, "--method");
+  const MethodEntry& method = methods().find(options.method, "`method`");
   if (method.relaxes) effective.passes = Passes::two;
   StopRequest stop(options.interrupt);
   std::unique_ptr<Topology> topology;
@@ -210,14 +210,14 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     const Collectives everyone(traffic, Route::through_root);
     agree(everyone, [&] {
       check_options(options, communicator.size());
-      policed.obey(policies().find(options.policy, "--policy").make());
+      policed.obey(policies().find(options.policy, "`policy`").make());
       if (!one_thread) reserve_threads(all_threads);
     });
     require_common_options(everyone, problem, options);
   }
   options.topology = resolved_topology(options, communicator.size());
   options.method = resolved_method(options);
-  const TopologyEntry& entry = topologies().find(options.topology, "--topology");
+  const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const Collectives clients(traffic, entry.route);
   communicator.keep_to_root(entry.route == Route::through_root);
   const int threads = one_thread ? 1 : all_threads;
@@ -241,7 +241,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
   };
-  const bool is_accelerated = methods().find(options.method, "--method").make != nullptr;
+  const bool is_accelerated = methods().find(options.method, "`method`").make != nullptr;
   const Gauge gauge = is_accelerated ? Gauge::balanced : Gauge::from_start;
   bool is_in_given_units = false;
   try {
@@ -288,7 +288,7 @@ std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
   if (const auto* points = std::get_if<PointClouds>(&problem.cost)) shape.dimension = columns_of(points->x);
   shape.targets = problem.b.empty() ? 1 : problem.b.columns;
   const std::size_t clients = std::max<std::size_t>(1, options.clients);
-  const TopologyEntry& entry = topologies().find(resolved_topology(options, clients), "--topology");
+  const TopologyEntry& entry = topologies().find(resolved_topology(options, clients), "`topology`");
   double bytes = 0;
   for (std::size_t k = 0; k < clients; ++k) {
     const Layout layout = entry.layout(k, clients, options);

@@ -48,7 +48,7 @@ ClientShape shape_of(const CheckedProblem& problem) {
 double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads) {
   if (options.stabilization == Stabilization::log) return 0;
   const KernelSpec spec{options.kernel, options.precision, 1, threads};
-  const bool accelerated = methods().find(resolved_method(options), "--method").make != nullptr;
+  const bool accelerated = methods().find(resolved_method(options), "`method`").make != nullptr;
   const std::size_t differences = accelerated ? differences_kept(options, shape.targets) : 0;
   const auto block_bytes = [&](std::size_t rows, std::size_t columns) {
     if (options.backend != "cuda") return kernel_bytes(spec, rows, columns, shape.targets);
@@ -84,7 +84,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
     // Of every client's slices kWindow messages in each direction, and what is known of all.
     bytes += targets * (known + own * static_cast<double>(shape.clients)) * sizeof(double) * (kWindow + 1);
   }
-  if (methods().find(resolved_method(options), "--method").make != nullptr) {
+  if (methods().find(resolved_method(options), "`method`").make != nullptr) {
     // Images of v wherever it is held, and differences of the own slice.
     const auto kept = static_cast<double>(differences_kept(options, shape.targets));
     const auto columns = static_cast<double>(shape.columns);
@@ -139,10 +139,10 @@ void require_memory(const Collectives& clients, const Options& options, const Ch
       }
     };
     if (options.precision == Precision::digits50) {
-      suggest("--precision float64", with_float64);
+      suggest("`precision` float64", with_float64);
     } else if (options.kernel == KernelKind::dense) {
-      suggest("--kernel online", with_online);
-      if (options.precision == Precision::float64) suggest("--precision mixed", with_mixed);
+      suggest("`kernel` online", with_online);
+      if (options.precision == Precision::float64) suggest("`precision` mixed", with_mixed);
     }
     throw InputError("memory",
                      fmt::format("this solve needs {} ({} bytes) but {} is available", human_bytes(needed), needed,

@@ -19,7 +19,7 @@ namespace {
 
 Seconds checked_timeout(double seconds) {
   if (!(seconds > 0)) {
-    throw InputError("--timeout", fmt::format("{} is no time to wait", seconds), "give seconds above 0");
+    throw InputError("`timeout`", fmt::format("{} is no time to wait", seconds), "give seconds above 0");
   }
   return Seconds(std::min(seconds, 1e9));
 }
@@ -33,16 +33,16 @@ void require_room_for(std::size_t clients) {
   throw InputError("memory",
                    fmt::format("{} clients of one process need {} by themselves but {} is available", clients,
                                human_bytes(needed), human_bytes(available)),
-                   "use fewer --clients");
+                   "use fewer `clients`");
 }
 
 /// problem_of(client): what each client has.
 template <class ProblemOf>
 Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
   const Seconds timeout = checked_timeout(options.timeout);
-  const TransportEntry& transport = transports().find(options.transport, "--transport");
+  const TransportEntry& transport = transports().find(options.transport, "`transport`");
   if (!transport.run) {
-    throw InputError("--transport", "'" + options.transport + "' is not for clients of one process",
+    throw InputError("`transport`", "'" + options.transport + "' is not for clients of one process",
                      "use threads or simulated, or start the program with mpirun");
   }
   require_room_for(clients);
@@ -62,7 +62,7 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
 Result solve(const Problem& problem, const Options& options) {
   constexpr std::size_t most = 4096;
   if (options.clients > most) {
-    throw InputError("--clients", fmt::format("{} are too many for one process", options.clients),
+    throw InputError("`clients`", fmt::format("{} are too many for one process", options.clients),
                      fmt::format("at most {}", most));
   }
   return solve_in_process(std::max<std::size_t>(1, options.clients), options,
@@ -78,9 +78,9 @@ Result solve(std::span<const Problem> clients, const Options& options) {
 
 Session::Session(const std::string& transport, double timeout) {
   const Seconds limit = checked_timeout(timeout);
-  const TransportEntry& entry = transports().find(transport, "--transport");
+  const TransportEntry& entry = transports().find(transport, "`transport`");
   if (!entry.join) {
-    throw InputError("--transport", "'" + transport + "' runs all clients in one process", "solve without a session");
+    throw InputError("`transport`", "'" + transport + "' runs all clients in one process", "solve without a session");
   }
   state_ = std::make_unique<State>(State{transport, entry.join(limit)});
 }

@@ -20,12 +20,15 @@ namespace fedsinkhorn {
 /// decaying spectrum, like learned features; the clouds share eight groups in different proportions.
 enum class CloudKind { uniform, gaussian, clusters, embedding };
 
-template <>
-struct Names<CloudKind> {
-  static constexpr std::array kList = {
-      std::pair{CloudKind::uniform, "uniform"}, std::pair{CloudKind::gaussian, "gaussian"},
-      std::pair{CloudKind::clusters, "clusters"}, std::pair{CloudKind::embedding, "embedding"}};
-};
+[[nodiscard]] constexpr std::string_view name_of(CloudKind kind) {
+  switch (kind) {
+    case CloudKind::uniform: return "uniform";
+    case CloudKind::gaussian: return "gaussian";
+    case CloudKind::clusters: return "clusters";
+    case CloudKind::embedding: return "embedding";
+  }
+  return {};
+}
 
 struct SyntheticSpec {
   CloudKind kind = CloudKind::uniform;

@@ -21,7 +21,7 @@ GridShape grid_shape(std::size_t clients, GridShape wanted) {
   }
   const std::optional<std::size_t> needed = product_of({wanted.rows, wanted.columns});
   if (needed != clients) {
-    throw InputError("--grid",
+    throw InputError("`grid`",
                      fmt::format("{}x{} needs {} clients", wanted.rows, wanted.columns,
                                  needed ? std::to_string(*needed) : "2^64 or more"),
                      fmt::format("there are {}", clients));

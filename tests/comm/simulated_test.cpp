@@ -698,7 +698,7 @@ TEST(SimulatedLoss, AllAnswerAndStillNothingComes) {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(ends.lines[rank],
               "an exchange of client 0 with client 1 did not come about within 60 s although all clients answer; a "
-              "longer --timeout may help");
+              "longer `timeout` may help");
     EXPECT_TRUE(ends.lost[rank].empty());
     EXPECT_EQ(ends.times[rank], 60);
   }

@@ -202,7 +202,7 @@ TEST(Auto, TheTotalOfTheMassesDoesNotMatter) {
 TEST(Auto, RemembersNoMoreThanItIsAllowed) {
   const OwnedProblem owned = testing::point_problem(80, 80, 1e-2, 5);
   Options options = with_method("auto");
-  options.memory = 3;
+  options.history = 3;
   const Result result = solve(owned.view(), options);
   EXPECT_EQ(result.status, Status::converged);
   std::size_t longest = 0;
@@ -469,14 +469,14 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   Alone nobody;
   CountingCommunicator traffic(nobody);
   const Collectives clients(traffic, Route::direct);
-  const TopologyEntry& entry = topologies().find(options.topology, "--topology");
+  const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const CheckedProblem problem = check_problem(
       owned.view(), options, [&](std::size_t) { return entry.layout(0, 1, options); }, clients, 1);
   const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
   const TopologyContext context{problem, options, clients, block};
   Topology topology(context, std::make_unique<NoisyExchanges>(entry.exchanges(context), noise));
   Monitor monitor(options, problem, traffic);
-  const Pacing pacing{methods().find(options.method, "--method"), 16};
+  const Pacing pacing{methods().find(options.method, "`method`"), 16};
   StopRequest nobody_asks;
   AbsorbedSinkhorn sinkhorn(problem, topology, traffic, monitor, pacing, safe_scaling(options.precision), 1,
                             nobody_asks);

@@ -13,7 +13,7 @@
 namespace fedsinkhorn::testing {
 
 inline LayoutOf layouts_of(const std::string& topology, std::size_t clients, const Options& options = {}) {
-  const TopologyEntry& entry = topologies().find(topology, "--topology");
+  const TopologyEntry& entry = topologies().find(topology, "`topology`");
   return [&entry, clients, options](std::size_t client) { return entry.layout(client, clients, options); };
 }
 

@@ -8,7 +8,7 @@
 
 namespace fedsinkhorn::cuda {
 
-inline constexpr int kMost = static_cast<int>(kMostMemory);
+inline constexpr int kMost = static_cast<int>(kMostHistory);
 inline constexpr int kMostImages = kMost + 2;  // for the kept differences and the candidate
 
 /// The state of a target. Points are stored in a ring: the newest accepted one in slot `newest`, earlier ones before

@@ -35,7 +35,7 @@ struct DeviceMemory {
   static cudaError_t allocate(void** data, std::size_t bytes) { return cudaMalloc(data, bytes); }
   static void free(void* data) { cudaFree(data); }
   static constexpr const char* owner = "the device";
-  static constexpr const char* remedy = "use --precision mixed, --kernel online with points, or --backend cpu";
+  static constexpr const char* remedy = "use `precision` mixed, `kernel` online with points, or `backend` cpu";
 };
 
 /// Host memory that the device copies from and to without an extra copy by the driver.
@@ -43,7 +43,7 @@ struct PinnedMemory {
   static cudaError_t allocate(void** data, std::size_t bytes) { return cudaMallocHost(data, bytes); }
   static void free(void* data) { cudaFreeHost(data); }
   static constexpr const char* owner = "the host";
-  static constexpr const char* remedy = "use --backend cpu, or a smaller problem";
+  static constexpr const char* remedy = "use `backend` cpu, or a smaller problem";
 };
 
 /// Not initialised.

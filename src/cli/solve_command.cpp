@@ -59,7 +59,7 @@ std::function<void(std::string)> note_in(std::vector<std::string>& flags, const 
 
 Options take_options(const SolveArguments& arguments) {
   Options options = arguments.options;
-  options.kernel = choice<KernelKind>("--kernel", arguments.kernel);
+  options.kernel = choice_of(kernels(), "--kernel", arguments.kernel);
   options.passes = choice<Passes>("--passes", arguments.passes);
   options.precision = choice<Precision>("--precision", arguments.precision);
   options.norm = choice<Norm>("--norm", arguments.norm);
@@ -162,7 +162,7 @@ void add_solve_command(CLI::App& app, int& status) {
       ->group("Stopping");
 
   command->add_option("--kernel", arguments->kernel, "dense: stored; online: never stored, computed when needed")
-      ->type_name(choices<KernelKind>())
+      ->type_name(choices_of(kernels()))
       ->capture_default_str()
       ->group("How");
   command->add_option("--precision", arguments->precision, "Arithmetic; 50: decimal digits")

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
@@ -38,10 +39,6 @@ struct Names<Passes> {
   static constexpr std::array kList = {std::pair{Passes::fused, "fused"}, std::pair{Passes::two, "two"}};
 };
 template <>
-struct Names<KernelKind> {
-  static constexpr std::array kList = {std::pair{KernelKind::dense, "dense"}, std::pair{KernelKind::online, "online"}};
-};
-template <>
 struct Names<Stabilization> {
   static constexpr std::array kList = {std::pair{Stabilization::absorption, "absorption"},
                                        std::pair{Stabilization::log, "log"}};
@@ -71,6 +68,8 @@ template <class Choice>
   return "?";
 }
 
+[[nodiscard]] inline std::string_view name_of(const KernelName& kernel) { return kernel.text(); }
+
 template <class Choice>
 [[nodiscard]] constexpr std::optional<Choice> choice_named(std::string_view wanted) {
   for (const auto& [value, name] : Names<Choice>::kList) {
@@ -80,15 +79,19 @@ template <class Choice>
 }
 
 /// "a, b or c", for messages.
-template <class Choice>
-[[nodiscard]] std::string alternatives() {
+[[nodiscard]] inline std::string alternatives(const std::vector<std::string_view>& names) {
   std::string text;
-  const auto& list = Names<Choice>::kList;
-  for (std::size_t k = 0; k < list.size(); ++k) {
-    if (k > 0) text += k + 1 == list.size() ? " or " : ", ";
-    text += list[k].second;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (k > 0) text += k + 1 == names.size() ? " or " : ", ";
+    text += names[k];
   }
   return text;
+}
+template <class Choice>
+[[nodiscard]] std::string alternatives() {
+  std::vector<std::string_view> names;
+  for (const auto& [value, name] : Names<Choice>::kList) names.emplace_back(name);
+  return alternatives(names);
 }
 
 }  // namespace fedsinkhorn

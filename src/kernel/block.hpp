@@ -23,18 +23,11 @@ struct Simd;
 /// are host memory.
 class Block : public Kernel {
  public:
-  [[nodiscard]] virtual std::size_t rows() const = 0;
-  [[nodiscard]] virtual std::size_t columns() const = 0;
-
   /// Of the kernel from the next absorb on, and of the sums below at once.
   void set_epsilon(double epsilon) override = 0;
 
-  /// Whether this block can open() a kernel, which fused() then finds phi for,
-  [[nodiscard]] virtual bool can_open() const { return false; }
-  /// and whether that kernel may be used any further: if not, absorb() follows.
+  /// Whether a kernel that was opened may be used any further once phi is found: if not, absorb() follows.
   [[nodiscard]] virtual bool keeps_opened() const { return true; }
-  void open(std::span<const double> /*psi*/, double /*grid*/) override {}
-  [[nodiscard]] std::span<const double> opened() const override { return {}; }
 
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
   virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
@@ -54,15 +47,15 @@ using MakeBlock = std::unique_ptr<Block>(const CostBlock& block, const BlockSett
 struct BlockSettings {
   KernelSpec kernel;
   const cpu::Simd& simd;
-  MakeBlock* make_block;    ///< the backend
-  int device = -1;          ///< the number of the device, where the backend has such
-  std::size_t targets = 1;  ///< at once, at most
+  MakeBlock* make_block;        ///< the kernel on the backend
+  MakeBlock* make_empty_block;  ///< on the host: with nothing in it a block is no work for any other
+  int device = -1;              ///< the number of the device, where the backend has such
+  std::size_t targets = 1;      ///< at once, at most
 };
 
-/// What computes, by name.
+/// What computes, by name. Its blocks are made by the kernels that it has (kernel_entry.hpp).
 struct BackendEntry {
   std::string_view name;
-  std::string_view missing;         ///< empty when it is in this build, else says why it is not
-  MakeBlock* make_block = nullptr;  ///< none: one of the others is chosen
+  std::string_view missing;  ///< empty when it is in this build, else says why it is not
 };
 }  // namespace fedsinkhorn

@@ -1,10 +1,12 @@
 // The Gibbs kernel as an operator.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/range.hpp"
 #include "core/stop_request.hpp"
@@ -22,27 +24,40 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
+  [[nodiscard]] virtual std::size_t rows() const = 0;
+  [[nodiscard]] virtual std::size_t columns() const = 0;
+
   /// From the next absorb on.
   virtual void set_epsilon(double epsilon) = 0;
   /// Puts new potentials in. They are kept.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
   /// The same where phi is not known yet: phi_i = -max_j (psi_j - C_ij), rounded to a multiple of grid, so that the
-  /// largest entry of a row is about 1. It is found by the pass that follows.
-  virtual void open(std::span<const double> psi, double grid) = 0;
+  /// largest entry of a row is about 1. It is found by the pass that follows, fused().
+  virtual void open(std::span<const double> /*psi*/, double /*grid*/) {}
+  /// Whether it can do that.
+  [[nodiscard]] virtual bool can_open() const { return false; }
   /// That phi, once the pass is over.
-  [[nodiscard]] virtual std::span<const double> opened() const = 0;
+  [[nodiscard]] virtual std::span<const double> opened() const { return {}; }
 
   /// q = K v. Each element is summed in a fixed order.
   virtual void apply(std::size_t targets, const double* v, double* q) = 0;
   /// r = K' u. Each element is summed over the rows in order.
   virtual void apply_transposed(std::size_t targets, const double* u, double* r) = 0;
   /// The same in pieces, rows in ascending order without gaps, as their u becomes known: the bits are those of the
-  /// whole. u: targets x rows.size().
-  virtual void begin_transposed(std::size_t targets) = 0;
-  virtual void add_transposed(std::size_t targets, Range rows, const double* u) = 0;
-  virtual void end_transposed(std::size_t targets, double* r) = 0;
-  /// q = K v, u = a / q, r = K' u in a single pass over the rows of K.
-  virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) = 0;
+  /// whole. u: targets x rows.size(). A kernel that has no way of its own puts the pieces together first.
+  virtual void begin_transposed(std::size_t targets) { pieces_.resize(targets * rows()); }
+  virtual void add_transposed(std::size_t targets, Range some, const double* u) {
+    for (std::size_t k = 0; k < targets; ++k) {
+      std::copy_n(u + k * some.size(), some.size(), pieces_.data() + k * rows() + some.first);
+    }
+  }
+  virtual void end_transposed(std::size_t targets, double* r) { apply_transposed(targets, pieces_.data(), r); }
+  /// q = K v, u = a / q, r = K' u, in a single pass over the rows of K if it can.
+  virtual void fused(std::size_t targets, const double* a, const double* v, double* q, double* u, double* r) {
+    apply(targets, v, q);
+    for (std::size_t i = 0; i < targets * rows(); ++i) u[i] = a[i % rows()] / q[i];
+    apply_transposed(targets, u, r);
+  }
 
   /// q = K v and r = K' u, in a single pass if it can.
   virtual void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
@@ -52,6 +67,9 @@ class Kernel {
 
   /// How it has come to go over its rows, in words; empty where it has no choice.
   [[nodiscard]] virtual std::string pass_plan() const { return {}; }
+
+ private:
+  std::vector<double> pieces_;
 };
 
 /// Largest ratio u/a or v/b the stored precision can take before potentials must be absorbed anew: entries lost to
@@ -64,7 +82,6 @@ class Kernel {
 }
 
 struct KernelSpec {
-  KernelKind kind = KernelKind::dense;
   Precision precision = Precision::float64;
   double epsilon = 1;
   int threads = 1;

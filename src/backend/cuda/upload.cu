@@ -4,7 +4,7 @@
 
 #include "backend/cuda/transfer.hpp"
 #include "cost/block_points.hpp"
-#include "cost/cost_source.hpp"
+#include "cost/cost_input.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
@@ -33,21 +33,19 @@ DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream&
   return matrix;
 }
 
-bool is_float32(const CostMatrix& cost) { return std::holds_alternative<MatrixView<float>>(cost.matrix); }
-
 }  // namespace
 
 DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int threads, const Stream& stream) {
   const std::size_t n = block.rows.size();
   const std::size_t m = block.columns.size();
-  if (std::holds_alternative<PointClouds>(block.input->cost)) {
+  if (block.costs->points() != nullptr) {
     const BlockPoints points = block_points(block);
     return {n, m,
             DevicePoints{on_device(points.x), on_device(points.y), static_cast<int>(points.dimension), points.metric,
                          points.unit}};
   }
   const std::unique_ptr<CostSource> cost = make_cost_source(block, simd);
-  if (is_float32(std::get<CostMatrix>(block.input->cost))) {
+  if (block.costs->shape().entry_bytes == sizeof(float)) {
     return {n, m, DeviceMatrix{upload_matrix<float>(*cost, threads, stream)}};
   }
   return {n, m, DeviceMatrix{upload_matrix<double>(*cost, threads, stream)}};

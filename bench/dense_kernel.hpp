@@ -10,7 +10,7 @@
 
 namespace fedsinkhorn::bench {
 
-/// The kernel of make_kernel, nothing else, plus where it keeps its rows: the floor of a pass is one plain read of the
+/// The kernel of make_dense_kernel, nothing else, plus where it keeps its rows: the floor of a pass is one plain read of the
 /// very same memory. Potentials are zero.
 class DenseKernel {
  public:

@@ -9,8 +9,8 @@
 
 namespace fedsinkhorn {
 
-/// cost: the costs of the block, which has more to say of where they lie. The two and the table must outlive the
-/// kernel.
+/// cost: the costs of the block, which says besides where in the whole problem they lie. The costs and the table must
+/// outlive the kernel.
 using MakeKernel = std::unique_ptr<Kernel>(const KernelSpec& spec, const CostBlock& block, const CostSource& cost,
                                            const cpu::Simd& simd);
 

@@ -64,7 +64,9 @@ OwnedProblem awkward_problem() {
 TEST(CostFunction, HasTheBitsOfTheMatrixWithTheSameNumbers) {
   const OwnedProblem owned = awkward_problem();
   for (const KernelEntry& kernel : kernels()) {
-    for (const Precision precision : kernel.on("cpu")->precisions) {
+    const KernelOnBackend* there = kernel.on("cpu");
+    if (there == nullptr || !there->can_take(*make_cost_input(by_function(owned).cost))) continue;
+    for (const Precision precision : there->precisions) {
       Options options;
       options.kernel = std::string(kernel.name);
       options.precision = precision;
@@ -134,7 +136,9 @@ TEST(CostFunction, WhatIsWrongIsNamed) {
   const auto with = [&](double value) {
     OwnedProblem changed = owned;
     changed.cost[3 * 5 + 2] = value;
-    return by_function(changed);
+    Problem problem = owned.view();
+    problem.cost = std::make_shared<Copied>(changed, 0, changed.n);
+    return problem;
   };
   for (const std::size_t clients : {1, 3}) {
     EXPECT_EQ(complaint_of(with(std::nan("")), clients),

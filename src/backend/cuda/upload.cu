@@ -5,6 +5,7 @@
 #include "backend/cuda/transfer.hpp"
 #include "cost/block_points.hpp"
 #include "cost/cost_input.hpp"
+#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
@@ -33,6 +34,16 @@ DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream&
   return matrix;
 }
 
+/// Below, a metric that is none of some others is taken for the last one.
+void require_known(Metric metric) {
+  switch (metric) {
+    case Metric::sqeuclidean:
+    case Metric::euclidean:
+    case Metric::cosine: return;
+  }
+  throw InputError("--metric", "is not one that devices know", "use --backend cpu");
+}
+
 }  // namespace
 
 DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int threads, const Stream& stream) {
@@ -40,6 +51,7 @@ DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int thre
   const std::size_t m = block.columns.size();
   if (block.costs->points() != nullptr) {
     const BlockPoints points = block_points(block);
+    require_known(points.metric);
     return {n, m,
             DevicePoints{on_device(points.x), on_device(points.y), static_cast<int>(points.dimension), points.metric,
                          points.unit}};

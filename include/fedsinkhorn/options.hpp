@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fedsinkhorn/result.hpp"
@@ -26,6 +27,25 @@ enum class Precision { float64, float32, mixed, digits50, bfloat16, tf32 };
 
 /// dense: the kernel exp((phi + psi - C) / epsilon) is stored. online: it is computed whenever it is needed.
 enum class KernelKind { dense, online };
+
+/// The name of a kernel: of one of those two, or of any other that this build knows.
+class KernelName {
+ public:
+  KernelName(KernelKind kind) {
+    switch (kind) {
+      case KernelKind::dense: name_ = "dense"; break;
+      case KernelKind::online: name_ = "online"; break;
+    }
+  }
+  KernelName(std::string name) : name_(std::move(name)) {}
+  KernelName(const char* name) : name_(name) {}
+
+  [[nodiscard]] const std::string& text() const { return name_; }
+  friend bool operator==(const KernelName&, const KernelName&) = default;
+
+ private:
+  std::string name_;
+};
 
 /// absorption: matrix-vector products on a kernel into which large potentials are absorbed. log: every half-step by
 /// log-sum-exp; slow, the reference for tests.
@@ -75,7 +95,7 @@ struct Options {
   std::string backend = "auto";   ///< cpu, cuda; auto: cuda for large problems where there is a device
   std::vector<int> devices;       ///< numbers of the devices cuda may use, assigned to clients in turn; empty: all
   Passes passes = Passes::fused;
-  KernelKind kernel = KernelKind::dense;
+  KernelName kernel = KernelKind::dense;
   Precision precision = Precision::float64;
   Stabilization stabilization = Stabilization::absorption;
   Feasibility feasibility = Feasibility::check;

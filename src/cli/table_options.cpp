@@ -125,6 +125,7 @@ struct WordReader {
     const std::string& word = arguments.words.at(option.field);
     if (!word.empty()) options.*member = grid_named(word);
   }
+  void operator()(KernelName Options::*member) const { options.*member = arguments.words.at(option.field); }
   template <class Struct, class Value>
   void operator()(Value Struct::*member) const {
     if constexpr (std::is_enum_v<Value>) {

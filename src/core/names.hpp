@@ -53,14 +53,6 @@ namespace fedsinkhorn {
   return {};
 }
 
-[[nodiscard]] constexpr std::string_view name_of(KernelKind kind) {
-  switch (kind) {
-    case KernelKind::dense: return "dense";
-    case KernelKind::online: return "online";
-  }
-  return {};
-}
-
 [[nodiscard]] constexpr std::string_view name_of(Stabilization stabilization) {
   switch (stabilization) {
     case Stabilization::absorption: return "absorption";
@@ -104,6 +96,8 @@ template <class Choice>
   return all;
 }
 
+[[nodiscard]] inline std::string_view name_of(const KernelName& kernel) { return kernel.text(); }
+
 template <class Choice>
 [[nodiscard]] std::optional<Choice> choice_named(std::string_view wanted) {
   for (const Choice choice : all_choices<Choice>()) {
@@ -113,15 +107,19 @@ template <class Choice>
 }
 
 /// "a, b or c", for messages.
-template <class Choice>
-[[nodiscard]] std::string alternatives() {
+[[nodiscard]] inline std::string alternatives(const std::vector<std::string_view>& names) {
   std::string text;
-  const std::vector<Choice> all = all_choices<Choice>();
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (k > 0) text += k + 1 == all.size() ? " or " : ", ";
-    text += name_of(all[k]);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (k > 0) text += k + 1 == names.size() ? " or " : ", ";
+    text += names[k];
   }
   return text;
+}
+template <class Choice>
+[[nodiscard]] std::string alternatives() {
+  std::vector<std::string_view> names;
+  for (const Choice choice : all_choices<Choice>()) names.push_back(name_of(choice));
+  return alternatives(names);
 }
 
 }  // namespace fedsinkhorn

@@ -117,7 +117,7 @@ void add_options(Json& json, const Result& result, const Options& options, doubl
     if (!option.in_summary || !was_used(option, result)) continue;
     json[std::string(option.field)] = visit_value(option, problem, options, [](const auto& value) -> Json {
       using Value = std::remove_cvref_t<decltype(value)>;
-      if constexpr (std::is_enum_v<Value>) {
+      if constexpr (std::is_enum_v<Value> || std::is_same_v<Value, KernelName>) {
         return name_of(value);
       } else if constexpr (std::is_same_v<Value, GridShape>) {
         return {value.rows, value.columns};

@@ -23,18 +23,11 @@ struct Simd;
 /// All vectors are in host memory.
 class Block : public Kernel {
  public:
-  [[nodiscard]] virtual std::size_t rows() const = 0;
-  [[nodiscard]] virtual std::size_t columns() const = 0;
-
   /// Applies to the kernel from the next absorb on, and to the sums below at once.
   void set_epsilon(double epsilon) override = 0;
 
-  /// Whether this block can open() a kernel, for which fused() then finds phi.
-  [[nodiscard]] virtual bool can_open() const { return false; }
-  /// Whether that kernel stays valid afterwards. If not, absorb() must follow.
+  /// Whether an opened kernel stays valid once phi is found. If not, absorb() must follow.
   [[nodiscard]] virtual bool keeps_opened() const { return true; }
-  void open(std::span<const double> /*psi*/, double /*grid*/) override {}
-  [[nodiscard]] std::span<const double> opened() const override { return {}; }
 
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
   virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
@@ -53,15 +46,15 @@ using MakeBlock = std::unique_ptr<Block>(const CostBlock& block, const BlockSett
 struct BlockSettings {
   KernelSpec kernel;
   const cpu::Simd& simd;
-  MakeBlock* make_block;    ///< the backend
-  int device = -1;          ///< device number, if the backend has devices
-  std::size_t targets = 1;  ///< maximum at once
+  MakeBlock* make_block;        ///< the kernel on the backend
+  MakeBlock* make_empty_block;  ///< on the host: an empty block needs no backend
+  int device = -1;              ///< device number, if the backend has devices
+  std::size_t targets = 1;      ///< maximum at once
 };
 
-/// A backend by name.
+/// A backend by name. Its blocks are made by the kernels that it has (kernel_entry.hpp).
 struct BackendEntry {
   std::string_view name;
-  std::string_view missing;         ///< empty if it is in this build, else the reason why not
-  MakeBlock* make_block = nullptr;  ///< none: one of the others is chosen
+  std::string_view missing;  ///< empty if it is in this build, else the reason why not
 };
 }  // namespace fedsinkhorn

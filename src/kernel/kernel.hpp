@@ -1,10 +1,12 @@
 // The Gibbs kernel as an operator.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/half_step.hpp"
 #include "core/stop_request.hpp"
@@ -22,22 +24,31 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
+  [[nodiscard]] virtual std::size_t rows() const = 0;
+  [[nodiscard]] virtual std::size_t columns() const = 0;
+
   /// Takes effect at the next absorb.
   virtual void set_epsilon(double epsilon) = 0;
   /// Sets new potentials and keeps them.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
   /// Like absorb, but phi is not known yet: phi_i = -max_j (psi_j - C_ij), rounded to a multiple of grid, so that the
-  /// largest entry of a row is about 1. The next pass finds it.
-  virtual void open(std::span<const double> psi, double grid) = 0;
+  /// largest entry of a row is about 1. The next pass, fused(), finds it.
+  virtual void open(std::span<const double> /*psi*/, double /*grid*/) {}
+  /// Whether it can do that.
+  [[nodiscard]] virtual bool can_open() const { return false; }
   /// That phi, after the pass.
-  [[nodiscard]] virtual std::span<const double> opened() const = 0;
+  [[nodiscard]] virtual std::span<const double> opened() const { return {}; }
 
   /// q = K v. Each element is summed in a fixed order.
   virtual void apply(std::size_t targets, const double* v, double* q) = 0;
   /// r = K' u. Each element is summed over the rows in order.
   virtual void apply_transposed(std::size_t targets, const double* u, double* r) = 0;
-  /// q = K v, u = a / q, r = K' u in a single pass over the rows of K.
-  virtual void fused(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) = 0;
+  /// q = K v, u = a / q, r = K' u, in a single pass over the rows of K if it can.
+  virtual void fused(std::size_t targets, const HalfStep& row_step, const double* v, double* q, double* u, double* r) {
+    apply(targets, v, q);
+    for (std::size_t k = 0; k < targets; ++k) row_step.scale({q + k * rows(), rows()}, {u + k * rows(), rows()});
+    apply_transposed(targets, u, r);
+  }
 
   /// q = K v and r = K' u, in a single pass if possible.
   virtual void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
@@ -59,7 +70,6 @@ class Kernel {
 }
 
 struct KernelSpec {
-  KernelKind kind = KernelKind::dense;
   Precision precision = Precision::float64;
   double epsilon = 1;
   int threads = 1;

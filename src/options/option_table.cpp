@@ -286,6 +286,7 @@ std::vector<OptionEntry> output_options() {
 
 /// The text of a value, by its type.
 struct TextOf {
+  std::string operator()(const KernelName& kernel) const { return kernel.text(); }
   std::string operator()(GridShape shape) const { return fmt::format("{}x{}", shape.rows, shape.columns); }
   template <class Number>
   std::string operator()(const std::vector<Number>& numbers) const {

@@ -21,7 +21,7 @@ namespace fedsinkhorn {
 using OptionMember =
     std::variant<double Problem::*, double Options::*, std::int64_t Options::*, int Options::*, std::size_t Options::*,
                  bool Options::*, std::string Options::*, std::vector<int> Options::*, std::vector<double> Options::*,
-                 GridShape Options::*, Norm Options::*, Passes Options::*, KernelKind Options::*, Precision Options::*,
+                 GridShape Options::*, Norm Options::*, Passes Options::*, KernelName Options::*, Precision Options::*,
                  Stabilization Options::*, Feasibility Options::*, DampingKind Options::*>;
 
 /// The numbers an option takes; of lists, each of them.

@@ -30,21 +30,6 @@ Block block_of(const CheckedProblem& checked, const Layout& layout) {
            columns[layout.column_clients[layout.column_slices.last - 1]].last}};
 }
 
-template <class T>
-PairSet allowed_pairs(const MatrixView<T>& cost, const CheckedProblem& checked, const Block& block) {
-  const auto& done = std::get<CostMatrix>(checked.input.cost).rows_done;
-  PairSet pairs(block.rows.size(), block.columns.size());
-  for (std::size_t i = 0; i < block.rows.size(); ++i) {
-    const std::size_t at = checked.rows.active[block.rows.first + i] - checked.first_held_row;
-    const T* row = cost.row(at);
-    for (std::size_t j = 0; j < block.columns.size(); ++j) {
-      if (row[checked.columns.active[block.columns.first + j]] <= std::numeric_limits<T>::max()) pairs.allow(i, j);
-    }
-    if (done) done(at, 1);
-  }
-  return pairs;
-}
-
 std::vector<std::uint64_t> words_of(const PairSet& pairs) {
   std::vector<std::uint64_t> words;
   for (std::size_t i = 0; i < pairs.rows(); ++i) words.insert(words.end(), pairs.row(i).begin(), pairs.row(i).end());
@@ -70,8 +55,8 @@ constexpr Label kPairs{Tag::slice, Payload::slice};
 std::optional<PairSet> gather_pairs(const Collectives& clients, const LayoutOf& layout_of,
                                     const CheckedProblem& checked) {
   const Block own = block_of(checked, checked.layout);
-  const PairSet mine = std::visit([&](const auto& cost) { return allowed_pairs(cost, checked, own); },
-                                  std::get<CostMatrix>(checked.input.cost).matrix);
+  const PairSet mine =
+      own.words() == 0 ? PairSet(0, 0) : allowed_pairs(*make_cost_source(checked.block(), cpu::simd("auto")));
   Communicator& communicator = clients.communicator();
   std::optional<PairSet> all;
   if (clients.rank() == 0) all.emplace(checked.rows.size(), checked.columns.size());

@@ -20,6 +20,7 @@ std::vector<std::string> names_of_text(const OptionEntry& option) {
   if (option.field == "backend") return names_in(backends());
   if (option.field == "topology") return names_in(topologies(), {"auto"});
   if (option.field == "transport") return names_in(transports());
+  if (option.field == "kernel") return names_in(kernels());
   if (option.field == "policy") return names_in(policies());
   std::vector<std::string> names;
   std::istringstream listed{std::string(option.names)};
@@ -35,7 +36,7 @@ std::vector<std::string> names_of_option(const OptionEntry& option) {
     std::vector<std::string> names;
     if constexpr (std::is_enum_v<Value>) {
       for (const Value choice : all_choices<Value>()) names.emplace_back(name_of(choice));
-    } else if constexpr (std::is_same_v<Value, std::string>) {
+    } else if constexpr (std::is_same_v<Value, std::string> || std::is_same_v<Value, KernelName>) {
       names = names_of_text(option);
     }
     return names;

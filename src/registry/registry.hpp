@@ -5,6 +5,7 @@
 #include "comm/transports.hpp"
 #include "core/registry.hpp"
 #include "kernel/block.hpp"
+#include "kernel/kernel_entry.hpp"
 #include "method/acceleration.hpp"
 #include "topology/topologies.hpp"
 
@@ -13,6 +14,7 @@ namespace fedsinkhorn {
 [[nodiscard]] Registry<TopologyEntry>& topologies();
 [[nodiscard]] Registry<MethodEntry>& methods();
 [[nodiscard]] Registry<BackendEntry>& backends();
+[[nodiscard]] Registry<KernelEntry>& kernels();
 [[nodiscard]] Registry<TransportEntry>& transports();
 [[nodiscard]] Registry<PolicyEntry>& policies();
 

@@ -20,7 +20,15 @@ namespace {
 constexpr double kEntriesWorthADevice = 4e6;
 
 bool is_for_devices_alone(Precision precision) {
-  return precision == Precision::bfloat16 || precision == Precision::tf32;
+  switch (precision) {
+    case Precision::bfloat16:
+    case Precision::tf32: return true;
+    case Precision::float64:
+    case Precision::float32:
+    case Precision::mixed:
+    case Precision::digits50: break;
+  }
+  return false;
 }
 
 bool wants_devices(const Options& options) {
@@ -37,15 +45,48 @@ std::string beyond_devices(const Options& options) {
   return "";
 }
 
+const KernelEntry& kernel_of(const Options& options) { return kernels().find(options.kernel.text(), "`kernel`"); }
+
+[[noreturn]] void refuse_precision(const KernelEntry& kernel, const KernelOnBackend& there, Precision precision) {
+  switch (precision) {
+    case Precision::bfloat16:
+      throw InputError("`precision`", "bfloat16 is for kernels that are stored",
+                       "use `kernel` dense, or tf32 for points");
+    case Precision::tf32:
+      throw InputError("`precision`", "tf32 is for kernels computed from points",
+                       "add `kernel` online, or use bfloat16");
+    case Precision::float64:
+    case Precision::float32:
+    case Precision::mixed:
+    case Precision::digits50: break;
+  }
+  std::vector<std::string_view> names;
+  for (const Precision one : there.precisions) names.push_back(name_of(one));
+  throw InputError(
+      "`precision`",
+      fmt::format("{} is not for `kernel` {} on `backend` {}", name_of(precision), kernel.name, there.backend),
+      "use " + alternatives(names));
+}
+
+/// Whether the backend has the kernel, and that the precision. 50 digits and logs make no use of any kernel.
+void check_kernel(const Options& options) {
+  const KernelEntry& kernel = kernel_of(options);
+  if (!beyond_devices(options).empty()) return;
+  const std::string_view backend = wants_devices(options) ? "cuda" : "cpu";
+  const KernelOnBackend* there = kernel.on(backend);
+  if (there == nullptr) {
+    throw InputError("`kernel`", fmt::format("{} is not for `backend` {}", kernel.name, backend),
+                     kernel.backends.empty() ? "use dense or online"
+                                             : fmt::format("use `backend` {}", kernel.backends.front().backend));
+  }
+  if (!there->has(options.precision)) refuse_precision(kernel, *there, options.precision);
+}
+
 void check_device_precision(const Options& options) {
   const std::string precision(name_of(options.precision));
-  if (options.precision == Precision::bfloat16 && options.kernel == KernelKind::online) {
-    throw InputError("`precision`", "bfloat16 is for kernels that are stored",
-                     "use `kernel` dense, or tf32 for points");
-  }
-  if (options.precision == Precision::tf32 && options.kernel == KernelKind::dense) {
-    throw InputError("`precision`", "tf32 is for kernels computed from points", "add `kernel` online, or use bfloat16");
-  }
+  const KernelEntry& kernel = kernel_of(options);
+  const KernelOnBackend* there = kernel.on("cuda");
+  if (there != nullptr && !there->has(options.precision)) refuse_precision(kernel, *there, options.precision);
   const std::string_view missing = backends().find("cuda", "`backend`").missing;
   if (options.backend == "cpu" || !missing.empty()) {
     throw InputError(
@@ -91,11 +132,11 @@ double number_of(const cuda::DeviceDescription& device) {
 DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, const CheckedProblem& problem,
                          double device) {
   const ClientShape shape = shape_of(problem);
-  const auto bytes = [&](Precision precision, KernelKind kind) {
+  const auto bytes = [&](Precision precision, const KernelName& kernel) {
     Options changed = options;
     changed.backend = "cuda";
     changed.precision = precision;
-    changed.kernel = kind;
+    changed.kernel = kernel;
     return kernel_bytes_for(changed, shape, 1);
   };
   const Precision unstored = options.precision == Precision::bfloat16 ? Precision::tf32 : options.precision;
@@ -136,6 +177,7 @@ void check_backend(const Options& options) {
   if (!options.devices.empty() && options.backend == "cpu") {
     throw InputError("`devices`", "the backend is cpu", "use `backend` cuda, or leave it out");
   }
+  check_kernel(options);
 }
 
 std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& wanted,
@@ -162,14 +204,18 @@ std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& want
   return usable;
 }
 
-void require_devices(const Collectives& clients, const Problem& problem, const Options& options, bool holds_costs) {
+void check_costs(const KernelEntry& kernel, std::string_view backend, const CostInput& costs) {
+  const KernelOnBackend* there = kernel.on(backend);
+  if (there == nullptr || there->can_take(costs)) return;
+  throw InputError("`kernel`", fmt::format("{} on `backend` {} needs {}", kernel.name, backend, there->needs),
+                   backend == "cpu" ? "use dense" : "use dense, or `backend` cpu");
+}
+
+void require_devices(const Collectives& clients, const CostInput& costs, const Options& options, bool holds_costs) {
   if (!wants_devices(options) && options.devices.empty()) return;
   agree(clients, [&] {
     if (!holds_costs) return;
-    if (wants_devices(options) && options.kernel == KernelKind::online &&
-        !std::holds_alternative<PointClouds>(problem.cost)) {
-      throw InputError("`kernel`", "online on `backend` cuda needs points", "use dense, or `backend` cpu");
-    }
+    if (wants_devices(options)) check_costs(kernel_of(options), "cuda", costs);
     const std::string why_none = cuda::why_no_device();
     if (!options.devices.empty()) (void)usable_devices(options.devices, cuda::devices(), why_none);
     if (!wants_devices(options) || why_none.empty()) return;
@@ -210,8 +256,9 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   const bool holds_costs = problem.layout.row_slices.size() > 0;
   std::vector<cuda::DeviceDescription> usable;
   if (holds_costs) usable = usable_devices(options.devices, cuda::devices(), cuda::why_no_device());
-  const bool can = !usable.empty() && (options.kernel == KernelKind::dense || problem.costs_from_points) &&
-                   problem.targets <= kMostTargets;
+  const KernelOnBackend* kernel = kernel_of(options).on("cuda");
+  const bool can = !usable.empty() && kernel != nullptr && kernel->has(options.precision) &&
+                   kernel->can_take(*problem.costs) && problem.targets <= kMostTargets;
   const Place place = place_of(clients, holds_costs, can);
   if (wanted && problem.targets > kMostTargets) {
     throw InputError(options.backend == "cuda" ? "`backend`" : "`precision`",

@@ -35,16 +35,6 @@
 namespace fedsinkhorn {
 namespace {
 
-struct CostShape {
-  std::size_t rows, columns;
-};
-
-CostShape shape_of_costs(const Problem& problem) {
-  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) return {rows_of(points->x), rows_of(points->y)};
-  const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
-  return {rows_of(matrix), columns_of(matrix)};
-}
-
 /// Clients of one process share the processors it may use. Ranks share those of the machine, and each may have been
 /// bound to some of them.
 int threads_to_use(const Options& options, std::size_t clients_on_machine, bool share_process) {
@@ -63,12 +53,11 @@ std::uint32_t new_session() {
 
 /// Whether a problem is so small that a client who is alone solves it on one thread, unless told otherwise: to wake
 /// others would take longer than what they would save.
-bool is_for_one_thread(const Problem& problem, const Options& options, std::size_t clients) {
+bool is_for_one_thread(const Problem& problem, const CostShape& costs, const Options& options, std::size_t clients) {
   constexpr double kFewEntries = 1 << 16;
   if (clients > 1 || options.threads > 0) return false;
-  const auto [rows, columns] = shape_of_costs(problem);
   const double targets = problem.b.empty() ? 1 : static_cast<double>(problem.b.columns);
-  return static_cast<double>(rows) * static_cast<double>(columns) * targets < kFewEntries;
+  return static_cast<double>(costs.rows) * static_cast<double>(costs.columns) * targets < kFewEntries;
 }
 
 /// A tolerance of 0 asks for as much as can be had; the usual tolerance is the measure then.
@@ -117,6 +106,14 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   return evaluations;
 }
 
+BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& spec, const cpu::Simd& simd,
+                                 const Computing& computing, std::size_t targets) {
+  const KernelOnBackend* there = kernel.on(computing.backend->name);
+  const KernelOnBackend* on_host = kernel.on("cpu");
+  if (on_host == nullptr) on_host = kernels().find("online", "`kernel`").on("cpu");
+  return {spec, simd, there->make, on_host->make, computing.device, targets};
+}
+
 /// If a client is lost on the way, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
@@ -131,8 +128,10 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
     stop.throw_if_made();
-    const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads, &stop};
-    const BlockSettings blocks{kernel, simd, computing.backend->make_block, computing.device, problem.targets};
+    const KernelEntry& kernel = kernels().find(effective.kernel.text(), "`kernel`");
+    if (!problem.layout.row_slices.empty()) check_costs(kernel, computing.backend->name, *problem.costs);
+    const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
+    const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
   });
   Monitor monitor(options, problem, traffic);
@@ -198,7 +197,8 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const Timer wall;
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
-  const bool one_thread = is_for_one_thread(problem, options, communicator.size());
+  const std::shared_ptr<const CostInput> costs = make_cost_input(problem.cost);
+  const bool one_thread = is_for_one_thread(problem, costs->shape(), options, communicator.size());
   const bool share_process = communicator.shares_process();
   const int all_threads = threads_to_use(options, communicator.clients_on_machine(), share_process);
   NumberingCommunicator numbered(communicator, communicator.rank() == 0 ? new_session() : 0);
@@ -223,7 +223,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const int threads = one_thread ? 1 : all_threads;
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
-  require_devices(clients, problem, options, holds_costs);
+  require_devices(clients, *costs, options, holds_costs);
   const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads);
   const Computing computing = choose_backend(clients, options, checked);
   options.backend = computing.backend->name;
@@ -282,10 +282,10 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
 
 std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
   ClientShape shape;
-  const CostShape costs = shape_of_costs(problem);
+  const CostShape costs = make_cost_input(problem.cost)->shape();
   shape.rows = costs.rows;
   shape.columns = costs.columns;
-  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) shape.dimension = columns_of(points->x);
+  shape.dimension = costs.dimension;
   shape.targets = problem.b.empty() ? 1 : problem.b.columns;
   const std::size_t clients = std::max<std::size_t>(1, options.clients);
   const TopologyEntry& entry = topologies().find(resolved_topology(options, clients), "`topology`");

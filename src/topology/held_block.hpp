@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_block.hpp"
 #include "comm/stopwatch.hpp"
 #include "kernel/block.hpp"
 
@@ -16,7 +15,7 @@ namespace fedsinkhorn {
 class HeldBlock {
  public:
   HeldBlock(const CostBlock& block, const BlockSettings& settings, Stopwatch& compute)
-      : compute_(compute), block_(maker(block, settings)(block, settings)) {}
+      : compute_(compute), block_((block.empty() ? settings.make_empty_block : settings.make_block)(block, settings)) {}
 
   [[nodiscard]] std::size_t rows() const { return block_->rows(); }
   [[nodiscard]] std::size_t columns() const { return block_->columns(); }
@@ -66,10 +65,6 @@ class HeldBlock {
   }
 
  private:
-  // An empty block needs no backend.
-  [[nodiscard]] static MakeBlock* maker(const CostBlock& block, const BlockSettings& settings) {
-    return block.rows.empty() || block.columns.empty() ? make_cpu_block : settings.make_block;
-  }
   // Entries that a pass over the block processes.
   [[nodiscard]] double entries(std::size_t targets = 1) const {
     return static_cast<double>(targets) * static_cast<double>(rows()) * static_cast<double>(columns());

@@ -472,7 +472,10 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const CheckedProblem problem = check_problem(
       owned.view(), options, [&](std::size_t) { return entry.layout(0, 1, options); }, clients, 1);
-  const BlockSettings block{{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
+  const BlockSettings block{{options.precision, problem.epsilon, 1},
+                            cpu::simd("auto"),
+                            make_cpu_block<make_dense_kernel>,
+                            make_cpu_block<make_dense_kernel>};
   const TopologyContext context{problem, options, clients, block};
   Topology topology(context, std::make_unique<NoisyExchanges>(entry.exchanges(context), noise));
   Monitor monitor(options, problem, traffic);

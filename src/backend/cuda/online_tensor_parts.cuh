@@ -1,6 +1,7 @@
-// Shared by the kernels on the tensor cores.
+// What the kernels on the tensor cores share.
 #pragma once
 
+#include "backend/cuda/async_copy.cuh"
 #include "backend/cuda/online_exp2.cuh"
 #include "backend/cuda/online_job.cuh"
 #include "backend/cuda/online_ptx.cuh"
@@ -8,7 +9,7 @@
 
 namespace fedsinkhorn::cuda::online {
 
-/// Position of a lane's part of a 16 x 8 result: rows `row` and row + 8, columns `column` and column + 1.
+/// Where a lane's part of a 16 x 8 result lies: rows `row` and row + 8, columns `column` and column + 1.
 struct LanePlace {
   int row;
   int column;
@@ -16,13 +17,13 @@ struct LanePlace {
 __device__ inline LanePlace lane_place(int lane) { return {lane / 4, lane % 4 * 2}; }
 
 /// Terms a lane has summed in float32 for tiles of 16 rows: [tile][row or row + 8][target][even or odd columns]. With
-/// one target the columns have separate sums, so that fewer additions depend on each other.
+/// one target the columns have sums of their own, so that fewer additions wait for one another.
 template <int Tiles, int Targets>
 struct RowSums {
   static constexpr int kChains = Targets == 1 ? 2 : 1;
   float value[Tiles][2][Targets][kChains] = {};
 
-  /// Adds the lane's four terms of a 16 x 8 result, with the weights of its two columns.
+  /// The lane's four terms of a 16 x 8 result, with the weights of its two columns.
   __device__ void add(int tile, int target, const float* terms, float2 weights) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
@@ -31,8 +32,8 @@ struct RowSums {
     }
   }
 
-  /// Joins the sums of the four lanes that share a row, and adds them in float64 to out[target * stride + row], or sets
-  /// it the first time. Then resets the sums to zero.
+  /// Joins the sums of the four lanes that share a row, and adds them in float64 to out[target * stride + row], or
+  /// sets it the first time. Starts again from zero.
   __device__ void flush(double* out, std::size_t stride, int lane, bool first) {
 #pragma unroll
     for (int tile = 0; tile < Tiles; ++tile) {
@@ -56,7 +57,20 @@ struct RowSums {
   }
 };
 
-/// Two consecutive numbers, the first at an even index.
+/// For a ring of stages that one thread has filled and all warps empty. All threads of the block.
+template <int Warps, int Stages>
+__device__ __forceinline__ void make_barriers(Barrier (&full)[Stages], Barrier (&empty)[Stages]) {
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Stages; ++s) {
+      init(&full[s], 1);
+      init(&empty[s], Warps * kArrivalsOfWarp);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+}
+
+/// Two neighbouring numbers, the first at an even place.
 __device__ inline float2 pair_at(const float* numbers) { return *reinterpret_cast<const float2*>(numbers); }
 
 }  // namespace fedsinkhorn::cuda::online

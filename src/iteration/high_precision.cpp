@@ -46,7 +46,7 @@ class PreciseCost {
   explicit PreciseCost(const CheckedProblem& problem)
       : problem_(problem),
         points_(problem.costs->points()),
-        source_(make_cost_source(problem.block(), cpu::simd("auto"))) {}
+        source_(points_ == nullptr ? make_cost_source(problem.block(), cpu::simd("auto")) : nullptr) {}
 
   [[nodiscard]] bool forbidden(std::size_t i, std::size_t j) const {
     return points_ == nullptr && std::isinf(as_given(i, j));
@@ -85,8 +85,8 @@ class PreciseCost {
   }
 
   const CheckedProblem& problem_;
-  const PointsInput* points_;  // null: costs are had as they were given
-  std::unique_ptr<CostSource> source_;
+  const PointsInput* points_;
+  std::unique_ptr<CostSource> source_;  // where there are no points: costs as they were given
 };
 
 Number norm_of_difference(Norm norm, const std::vector<Number>& x, const std::vector<Number>& y) {

@@ -167,8 +167,7 @@ void measure_shape(const Instance& instance, Precision precision, const Shape& s
                    Table& table, Report& report) {
   const bool narrow = precision == Precision::mixed;
   const std::string name = fmt::format("{} x {}, {}", instance.n(), instance.m(), narrow ? "mixed" : "float64");
-  const double needed =
-      1.1 * kernel_bytes({KernelKind::dense, precision, 1, settings.threads}, instance.n(), instance.m(), 1);
+  const double needed = 1.1 * dense_kernel_bytes({precision, 1, settings.threads}, {instance.n(), instance.m()});
   if (needed > static_cast<double>(available_memory())) {
     report.note(fmt::format("{}: skipped, needs {} of memory", name, human_bytes(static_cast<std::uint64_t>(needed))));
     return;

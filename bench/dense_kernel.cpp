@@ -37,7 +37,8 @@ DenseKernel::DenseKernel(const Instance& instance, Precision precision, int thre
     : simd_(std::make_unique<cpu::Simd>(instance.simd())), threads_(threads) {
   Listener<double>::listen(simd_->gibbs64);
   Listener<float>::listen(simd_->gibbs32);
-  kernel_ = make_kernel({KernelKind::dense, precision, instance.checked().epsilon, threads}, instance.cost(), *simd_);
+  kernel_ = make_dense_kernel({precision, instance.checked().epsilon, threads}, instance.checked().block(),
+                              instance.cost(), *simd_);
   kernel_->absorb(std::vector<double>(instance.n()), std::vector<double>(instance.m()));
   // It is written by the first pass over it.
   std::vector<double> q(instance.n());

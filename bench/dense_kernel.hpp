@@ -10,8 +10,8 @@
 
 namespace fedsinkhorn::bench {
 
-/// The kernel of make_kernel, nothing else, plus where it keeps its rows: the floor of a pass is one plain read of the
-/// very same memory. Potentials are zero.
+/// The kernel of make_dense_kernel, nothing else, plus where it keeps its rows: the floor of a pass is one plain read
+/// of the very same memory. Potentials are zero.
 class DenseKernel {
  public:
   DenseKernel(const Instance& instance, Precision precision, int threads);

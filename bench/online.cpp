@@ -21,8 +21,9 @@ constexpr std::size_t kPieces = 64;
 
 std::atomic<double> drain;  // keeps the compiler from dropping the work
 
-std::unique_ptr<Kernel> make(const Instance& instance, KernelKind kind, Precision precision, int threads) {
-  auto kernel = make_kernel({kind, precision, instance.checked().epsilon, threads}, instance.cost(), instance.simd());
+std::unique_ptr<Kernel> make(const Instance& instance, MakeKernel* make_kernel, Precision precision, int threads) {
+  auto kernel = make_kernel({precision, instance.checked().epsilon, threads}, instance.checked().block(),
+                            instance.cost(), instance.simd());
   kernel->absorb(std::vector<double>(instance.n()), std::vector<double>(instance.m()));
   return kernel;
 }
@@ -30,9 +31,9 @@ std::unique_ptr<Kernel> make(const Instance& instance, KernelKind kind, Precisio
 /// On fewer points, against the stored kernel in two passes.
 void verify(std::size_t dimension, int threads) {
   const Instance instance(online_points(700, dimension), kEpsilon, threads);
-  const auto dense = make(instance, KernelKind::dense, Precision::float64, threads);
-  const auto online = make(instance, KernelKind::online, Precision::float64, threads);
-  const auto mixed = make(instance, KernelKind::online, Precision::mixed, threads);
+  const auto dense = make(instance, make_dense_kernel, Precision::float64, threads);
+  const auto online = make(instance, make_online_kernel, Precision::float64, threads);
+  const auto mixed = make(instance, make_online_kernel, Precision::mixed, threads);
   Iteration reference(instance, *dense);
   Iteration computed(instance, *online);
   Iteration computed_mixed(instance, *mixed);
@@ -74,8 +75,8 @@ void measure_dimension(std::size_t n, std::size_t dimension, const Settings& set
   const int threads = settings.threads;
   verify(dimension, threads);
   const Instance instance(online_points(n, dimension), kEpsilon, threads);
-  const auto float64 = make(instance, KernelKind::online, Precision::float64, threads);
-  const auto mixed = make(instance, KernelKind::online, Precision::mixed, threads);
+  const auto float64 = make(instance, make_online_kernel, Precision::float64, threads);
+  const auto mixed = make(instance, make_online_kernel, Precision::mixed, threads);
   Iteration iteration64(instance, *float64);
   Iteration iteration_mixed(instance, *mixed);
   const Contender contenders[] = {

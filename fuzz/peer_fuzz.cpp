@@ -109,10 +109,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   scenario.seconds_per_entry = 1e-6;
   try {
     run_simulated(clients, Seconds(5), scenario, [&](Communicator& communicator) {
-      const ClientPlace place{"simulated", 1, true, true};
       if (communicator.rank() != hostile) {
         try {
-          (void)solve_as_client(tried.problem, tried.options, communicator, place);
+          (void)solve_as_client(tried.problem, tried.options, communicator);
         } catch (const std::exception&) {
           require_orderly(std::current_exception());
           throw;
@@ -121,7 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
       }
       HostileCommunicator network(communicator, attacks);
       try {
-        (void)solve_as_client(tried.problem, tried.options, network, place);
+        (void)solve_as_client(tried.problem, tried.options, network);
       } catch (const std::exception&) {  // its own affair: it leaves without a word
       }
     });

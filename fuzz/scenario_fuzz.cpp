@@ -29,9 +29,9 @@ void simulate(const Scenario& scenario) {
       const std::size_t other = 1 - communicator.rank();
       for (int round = 0; round < 3; ++round) {
         communicator.worked(10);
-        const auto sent = communicator.start_send(bytes, other, Tag::slice);
+        const auto sent = communicator.start_send(bytes, other, {Tag::slice, Payload::slice});
         std::array<std::byte, 64> received{};
-        communicator.receive(received, other, Tag::slice);
+        communicator.receive(received, other, {Tag::slice, Payload::slice});
         communicator.wait(*sent);
       }
       require(!(communicator.now() < 0));

@@ -11,6 +11,7 @@ from pathlib import Path
 # From the bottom up. Rooms of one line do not include each other.
 LEVELS = [
     ["core"],
+    ["options"],
     ["simd", "io", "comm", "synthetic", "report"],
     ["cost"],
     ["problem", "kernel"],

@@ -13,14 +13,27 @@ namespace fedsinkhorn {
 struct Result;
 
 /// Input that cannot be solved as given: a bad file or argument, or inconsistent data.
-/// The message is one line: "<culprit>: <reason>; <what would be right>".
+/// The message is one line: "<culprit>: <reason>; <what would be right>". A culprit that is a field of Options is given
+/// in backquotes, which what() leaves out; in the rest of the line fields stand in backquotes.
 class InputError : public std::runtime_error {
  public:
-  /// culprit: the file, flag or argument at fault. remedy: what would be right (may be empty).
+  /// culprit: the file, `field` or argument at fault. remedy: what would be right (may be empty).
   InputError(const std::string& culprit, const std::string& reason, const std::string& remedy = {})
-      : std::runtime_error(culprit + ": " + reason + (remedy.empty() ? "" : "; " + remedy)) {}
-  /// The whole message, as received from another client.
-  explicit InputError(const std::string& line) : std::runtime_error(line) {}
+      : InputError(culprit + ": " + reason + (remedy.empty() ? "" : "; " + remedy)) {}
+  /// The whole line, as received from another client.
+  explicit InputError(const std::string& line)
+      : std::runtime_error(with_plain_culprit(line)), marked_(std::make_shared<const std::string>(line)) {}
+
+  /// The line with every field in backquotes, for those who call fields by other names, such as flags.
+  [[nodiscard]] const std::string& marked() const noexcept { return *marked_; }
+
+ private:
+  static std::string with_plain_culprit(const std::string& line) {
+    const std::size_t end = line.starts_with('`') ? line.find('`', 1) : std::string::npos;
+    return end == std::string::npos ? line : line.substr(1, end - 1) + line.substr(end + 1);
+  }
+
+  std::shared_ptr<const std::string> marked_;
 };
 
 /// Some clients did not answer within the time limit.

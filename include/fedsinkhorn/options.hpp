@@ -1,11 +1,12 @@
-// How to solve a problem. The defaults suit most problems. Every field except the last two has a flag of that name in
-// `fedsinkhorn solve`.
+// How to solve a problem. The defaults suit most problems. Every field except the last two has a flag in
+// `fedsinkhorn solve` (docs/cli.md) and an entry in src/options/option_table.cpp.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fedsinkhorn/result.hpp"
@@ -26,6 +27,25 @@ enum class Precision { float64, float32, mixed, digits50, bfloat16, tf32 };
 
 /// dense: the kernel exp((phi + psi - C) / epsilon) is stored. online: it is computed whenever it is needed.
 enum class KernelKind { dense, online };
+
+/// The name of a kernel: of one of those two, or of any other that this build knows.
+class KernelName {
+ public:
+  KernelName(KernelKind kind) {
+    switch (kind) {
+      case KernelKind::dense: name_ = "dense"; break;
+      case KernelKind::online: name_ = "online"; break;
+    }
+  }
+  KernelName(std::string name) : name_(std::move(name)) {}
+  KernelName(const char* name) : name_(name) {}
+
+  [[nodiscard]] const std::string& text() const { return name_; }
+  friend bool operator==(const KernelName&, const KernelName&) = default;
+
+ private:
+  std::string name_;
+};
 
 /// absorption: matrix-vector products on a kernel into which large potentials are absorbed. log: every half-step by
 /// log-sum-exp; slow, the reference for tests.
@@ -57,8 +77,8 @@ struct Progress {
   bool is_on_the_way = false;  ///< epsilon is above the requested one: the errors are those of another problem
 };
 
-/// The largest Options::memory.
-inline constexpr std::size_t kMostMemory = 64;
+/// The largest Options::history.
+inline constexpr std::size_t kMostHistory = 64;
 
 struct Options {
   /// Limit on the norm of the marginal errors, relative to the total mass; 0 runs all max_iterations.
@@ -70,12 +90,12 @@ struct Options {
   /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson, with epsilon scaling where that is slow;
   /// plain where acceleration is not available (local steps, async, log-domain, 50 digits).
   std::string method = "auto";
-  std::size_t memory = 0;         ///< differences that anderson and auto keep; 0: 24, fewer for many targets
+  std::size_t history = 0;        ///< differences that anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, row-reduce for several
   std::string backend = "auto";   ///< cpu, cuda; auto: cuda for large problems where there is a device
   std::vector<int> devices;       ///< numbers of the devices cuda may use, assigned to clients in turn; empty: all
   Passes passes = Passes::fused;
-  KernelKind kernel = KernelKind::dense;
+  KernelName kernel = KernelKind::dense;
   Precision precision = Precision::float64;
   Stabilization stabilization = Stabilization::absorption;
   Feasibility feasibility = Feasibility::check;
@@ -86,6 +106,7 @@ struct Options {
 
   std::size_t clients = 0;            ///< 0: one, or the number of problems or MPI ranks
   std::string transport = "threads";  ///< between clients in one process: threads or simulated
+  std::string policy = "open";        ///< what may leave a client; open: everything, in plain
   Scenario scenario;                  ///< the simulated network
   double timeout = 60;                ///< seconds to wait for another client
   std::int64_t local_steps = 1;       ///< most iterations from one exchange to the next

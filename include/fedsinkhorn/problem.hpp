@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <variant>
@@ -30,7 +31,23 @@ struct PointClouds {
   Metric metric = Metric::sqeuclidean;
 };
 
-using Cost = std::variant<CostMatrix, PointClouds>;
+/// Costs of one's own making, for what is neither a matrix in memory nor a distance of points. They are asked for from
+/// several threads at once, in any order and again and again, and must be the same numbers every time. What holds for
+/// the entries of a CostMatrix holds for them.
+class CostFunction {
+ public:
+  virtual ~CostFunction() = default;
+  CostFunction() = default;
+  CostFunction(const CostFunction&) = delete;
+  CostFunction& operator=(const CostFunction&) = delete;
+
+  [[nodiscard]] virtual std::size_t rows() const = 0;     ///< n, or those of this client's part
+  [[nodiscard]] virtual std::size_t columns() const = 0;  ///< m
+  /// out[j] = C(row, first + j), row < rows(), first + out.size() <= columns().
+  virtual void fill(std::size_t row, std::size_t first, std::span<double> out) const = 0;
+};
+
+using Cost = std::variant<CostMatrix, PointClouds, std::shared_ptr<const CostFunction>>;
 
 /// The names of the inputs in error messages; the command line puts file names here.
 struct InputNames {

@@ -152,6 +152,7 @@ struct Result {
   std::string topology;
   std::string method;  ///< the method that ran: auto becomes sinkhorn where it is plain
   std::string transport;
+  bool clock_is_virtual = false;  ///< the transport simulates: all times but wall_seconds are virtual
   Passes passes = Passes::two;
   std::string pass_plan;  ///< how a pass reads a stored kernel; chosen by cache sizes and measurement
   std::size_t this_client = 0;

@@ -93,7 +93,7 @@ struct Scenario {
 /// values.
 [[nodiscard]] Scenario read_scenario(const std::filesystem::path& path);
 
-/// Throws InputError("--scenario", ...) if a value is impossible or a client does not exist.
+/// Throws InputError naming `scenario` if a value is impossible or a client does not exist.
 void check_scenario(const Scenario& scenario, std::size_t clients);
 
 }  // namespace fedsinkhorn

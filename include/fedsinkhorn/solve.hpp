@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
@@ -22,16 +23,16 @@ namespace fedsinkhorn {
 /// The same with each client's part given separately (see Parts): one problem per client, all in this process.
 [[nodiscard]] Result solve(std::span<const Problem> clients, const Options& options = {});
 
-/// This process as one of the clients that mpirun started. Create it once, before the first solve; its destructor shuts
-/// MPI down together with the other ranks. Every rank makes the same calls. Throws InputError if the library was built
-/// without MPI.
-class MpiSession {
+/// This process as one of several clients of a solve. Create it before the first solve; its destructor takes leave of
+/// the others. Every client makes the same calls, from one thread. Throws InputError if there is no such transport, if
+/// it runs all clients in one process (Options::transport is for those), or if the library was built without it.
+class Session {
  public:
-  /// timeout: seconds to wait for any other rank.
-  explicit MpiSession(double timeout = 60);
-  ~MpiSession();
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
+  /// transport: "mpi". timeout: seconds to wait for any other client.
+  explicit Session(const std::string& transport, double timeout = 60);
+  virtual ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   [[nodiscard]] std::size_t rank() const;
   [[nodiscard]] std::size_t size() const;
@@ -43,9 +44,17 @@ class MpiSession {
   std::unique_ptr<State> state_;
 };
 
-/// Solves together with the other ranks, which must call it too. Throws the same InputError on all ranks, ClientLost if
-/// a rank no longer answers, and ClientFailed if one gave up; the session cannot be used after the last two.
-[[nodiscard]] Result solve(const Problem& problem, const Options& options, MpiSession& session);
+/// This process as one of the clients that mpirun started. It starts MPI and shuts it down, which a process can do
+/// once; where someone else has started MPI (with MPI_THREAD_FUNNELED at least), shutting it down is left to them.
+class MpiSession : public Session {
+ public:
+  explicit MpiSession(double timeout = 60) : Session("mpi", timeout) {}
+};
+
+/// Solves together with the other clients, which must call it too; Options::transport is ignored. Throws the same
+/// InputError on all clients, ClientLost if one no longer answers, and ClientFailed if one gave up; the session cannot
+/// be used after the last two.
+[[nodiscard]] Result solve(const Problem& problem, const Options& options, Session& session);
 
 /// Peak memory of solve() for this problem, in bytes, without the inputs. Backend cuda: memory of the host, which does
 /// not hold the kernel.

@@ -7,13 +7,15 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "cli/refusal.hpp"
 #include "comm/collectives.hpp"
 #include "comm/long_work.hpp"
+#include "comm/policy.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
-#include "solve/mpi_session.hpp"
+#include "solve/session.hpp"
 
 namespace fedsinkhorn {
 
@@ -22,10 +24,17 @@ struct Clients {
   std::size_t first = 0;
   std::size_t count = 1;
   std::size_t all = 1;
-  std::unique_ptr<MpiSession> session;  // if the others are ranks
+  std::unique_ptr<Session> session;                                // if the others are in other processes
+  std::unique_ptr<PolicedCommunicator> communicator_of_session{};  // for what is said beside the solve
 
   [[nodiscard]] bool share_process() const { return session == nullptr; }
-  [[nodiscard]] Communicator& communicator() const { return *session->state().communicator; }
+  [[nodiscard]] PolicedCommunicator& communicator() const { return *communicator_of_session; }
+  void join(const std::string& transport, double timeout) {
+    session = std::make_unique<Session>(transport, timeout);
+    communicator_of_session = std::make_unique<PolicedCommunicator>(*session->state().communicator);
+    first = session->rank();
+    all = session->size();
+  }
   [[nodiscard]] Collectives collectives() const { return Collectives(communicator(), Route::through_root); }
   /// Runs it on all ranks and sees to it that it ends alike on all.
   void agree_on(const std::function<void()>& body) const {
@@ -38,13 +47,19 @@ struct Clients {
     agree_on_long_work(collectives(), body, abandon);
   }
   /// Nothing is to be said to the others any more.
-  void part() { session.reset(); }
+  void part() {
+    communicator_of_session.reset();
+    session.reset();
+  }
   /// All ranks have come to the same refusal. One says it, and the others wait until it has: as soon as a rank ends,
   /// mpirun kills the rest.
-  void refuse_together(const InputError& error) const {
-    if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(error.what()));
+  void refuse_together(const std::string& message) const {
+    if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(message));
     std::fflush(stderr);
-    collectives().barrier();
+    try {
+      collectives().barrier();
+    } catch (const InputError&) {  // one gave up by itself, and the others were told: there is nobody to meet
+    }
   }
 };
 

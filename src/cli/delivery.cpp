@@ -36,7 +36,7 @@ std::vector<double> points_of_all(const Collectives& clients, const AnyMatrix& m
   std::vector<std::size_t> counts;
   std::size_t before = 0;
   std::size_t total = 0;
-  const std::vector<double> said = clients.allgather_numbers(count);
+  const std::vector<double> said = clients.of(Payload::shape).allgather_numbers(count);
   for (std::size_t k = 0; k < said.size(); ++k) {
     if (k == clients.rank()) before = total;
     counts.push_back(from_peer(clients, k).count(said[k], kMostCoordinates, "a number of coordinates"));
@@ -44,7 +44,7 @@ std::vector<double> points_of_all(const Collectives& clients, const AnyMatrix& m
   }
   std::vector<double> all(total);
   std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(before));
-  clients.allgather(all, counts);
+  clients.of(Payload::slice).allgather(all, counts);
   return all;
 }
 
@@ -126,11 +126,11 @@ void Delivery::find_leaders_among_ranks() {
   std::unique_ptr<OutputSet> sign;
   const std::string name = new_staging_name();
   clients_.agree_on([&] { sign = std::make_unique<OutputSet>(folders_.at(me)->path(), name); });
-  staging_names_ = ranks.allgather_text(name);
+  staging_names_ = ranks.of(Payload::shape).allgather_text(name);
   std::size_t leader = 0;
   while (leader < me && !fs::exists(staging_of(me, leader))) ++leader;
   const std::array<double, 1> mine = {static_cast<double>(leader)};
-  const std::vector<double> said = ranks.allgather_numbers(mine);
+  const std::vector<double> said = ranks.of(Payload::shape).allgather_numbers(mine);
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
     leaders_.push_back(from_peer(ranks, rank).count(said[rank], rank, "the first rank with its folder"));
   }

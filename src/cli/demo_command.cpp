@@ -54,7 +54,6 @@ int run_demo(const DemoArguments& arguments) {
   problem.epsilon = arguments.epsilon;
   Options options;
   options.clients = arguments.clients;
-  options.topology = arguments.clients > 1 ? "row-reduce" : "centralized";
   options.threads = arguments.threads;
 
   const Result result = solve(problem, options);

@@ -33,22 +33,27 @@ namespace fedsinkhorn {
 namespace fs = std::filesystem;
 
 namespace {
+
 enum class Marginals { uniform, random, decades };
 enum class Written { points, cost, both };
-}  // namespace
 
-template <>
-struct Names<Marginals> {
-  static constexpr std::array kList = {std::pair{Marginals::uniform, "uniform"}, std::pair{Marginals::random, "random"},
-                                       std::pair{Marginals::decades, "decades"}};
-};
-template <>
-struct Names<Written> {
-  static constexpr std::array kList = {std::pair{Written::points, "points"}, std::pair{Written::cost, "cost"},
-                                       std::pair{Written::both, "both"}};
-};
+constexpr std::string_view name_of(Marginals marginals) {
+  switch (marginals) {
+    case Marginals::uniform: return "uniform";
+    case Marginals::random: return "random";
+    case Marginals::decades: return "decades";
+  }
+  return {};
+}
 
-namespace {
+constexpr std::string_view name_of(Written written) {
+  switch (written) {
+    case Written::points: return "points";
+    case Written::cost: return "cost";
+    case Written::both: return "both";
+  }
+  return {};
+}
 
 struct Arguments {
   SyntheticSpec spec;

@@ -13,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/flag_names.hpp"
 #include "cli/generate_command.hpp"
 #include "cli/number_option.hpp"
 #include "cli/refusal.hpp"
@@ -99,12 +100,14 @@ int guarded_run(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const fedsinkhorn::InputError& error) {
-    return refuse(error.what());
+    return refuse(with_flags(error.marked()));
   } catch (const ClientLost& error) {
     if (!speaks_for_all(error.lost())) let_another_speak(10s);  // it may have results to write
     // A rank that mpirun has told to end, because another one has ended, has nothing to add.
     const bool is_told_to_end = started_by_mpi() && StopOnSignal::requested();
-    if (speaks_for_all(error.lost()) && !is_told_to_end) fmt::print(stderr, "{}\n", refusal_line(error.what()));
+    if (speaks_for_all(error.lost()) && !is_told_to_end) {
+      fmt::print(stderr, "{}\n", refusal_line(with_flags(error.what())));
+    }
     return kClientLost;
   } catch (const Interrupted& stop) {
     if (!speaks_for_all()) let_another_speak(2s);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedsinkhorn {
@@ -29,9 +30,24 @@ namespace fedsinkhorn {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
 
+/// Old names of options have no description: they work and are shown nowhere. (CLI11's own way to hide an option, no
+/// group, takes its name out of errors as well.)
+[[nodiscard]] inline bool is_old_name(const CLI::Option* option) { return option->get_description().empty(); }
+
+/// --help without old names.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    std::erase_if(options, is_old_name);
+    return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
+  }
+};
+
 [[nodiscard]] inline std::vector<const CLI::Option*> named_options(const CLI::App& app) {
-  return app.get_options(
-      [](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });
+  return app.get_options([](const CLI::Option* option) {
+    return option->nonpositional() && !option->get_group().empty() && !is_old_name(option);
+  });
 }
 
 }  // namespace fedsinkhorn

@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/clients.hpp"
 #include "cli/delivery.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/flag_names.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
 #include "cli/truncated_input.hpp"
@@ -29,13 +31,11 @@ namespace {
 Clients clients_of(const SolveArguments& arguments) {
   const bool under_mpi = started_by_mpi();
   const std::string transport = !arguments.transport.empty() ? arguments.transport : under_mpi ? "mpi" : "threads";
-  transports().find_available(transport, "--transport", "use threads");
+  const TransportEntry& entry = transports().find_available(transport, "--transport", "use threads");
   Clients clients;
-  if (transport == "mpi") {
+  if (entry.join) {
     if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // says so
-    clients.session = std::make_unique<MpiSession>(arguments.options.timeout);
-    clients.first = clients.session->rank();
-    clients.all = clients.session->size();
+    clients.join(transport, arguments.options.timeout);
     return clients;
   }
   if (under_mpi && ranks_given_by_mpi() > 1) {
@@ -87,6 +87,8 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
                        fmt::format("mpirun started {}", clients.all));
     }
     check_plan(arguments, options, clients);
+    auto policy = policies().find(options.policy, "--policy").make();
+    if (!clients.share_process()) clients.communicator().obey(std::move(policy));
     inputs = open_all(arguments, options, clients);
   });
   Delivery delivery(arguments, clients);
@@ -94,9 +96,10 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
 
   ProgressLine progress(stderr);
   const Timer timer;
+  const bool time_is_virtual = transports().find(options.transport, "--transport").simulates;
   if (!arguments.quiet) {
     options.on_check = [&](Progress now) {
-      if (options.transport == "simulated") now.seconds = timer.seconds();  // who looks at it waits in real time
+      if (time_is_virtual) now.seconds = timer.seconds();  // who looks at it waits in real time
       progress.update(now);
     };
   }
@@ -137,7 +140,7 @@ int run_solve(const SolveArguments& arguments) {
     return solve_files(arguments, clients);
   } catch (const InputError& error) {
     if (!clients.session) throw;
-    clients.refuse_together(error);
+    clients.refuse_together(with_flags(error.marked(), arguments.old_flags));
     return kBadInput;
   }
 }

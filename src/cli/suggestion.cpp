@@ -102,7 +102,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 std::optional<std::string> given_too_often(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : named_options(*command)) {
+    for (const CLI::Option* option : command->get_options()) {
       const auto most = static_cast<std::size_t>(option->get_items_expected_max());
       if (!takes_value(*option) || option->count() <= most) continue;
       return fmt::format("{}: {} values were given; give {}", option->get_name(), option->count(),

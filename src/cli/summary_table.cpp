@@ -100,7 +100,7 @@ std::string summary_table(const Result& result, const Options& options, double e
                             has_mass_one(result) ? "" : fmt::format(", of a mass of {:g}", result.mass)));
   text += costs_lines(result);
   const double iterations = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
-  const double in_all = result.transport == "simulated" ? result.virtual_seconds : result.wall_seconds;
+  const double in_all = result.clock_is_virtual ? result.virtual_seconds : result.wall_seconds;
   line("time", fmt::format("{:.3g} s iterating ({:.3g} ms each), {:.3g} s in all", result.solve_seconds,
                            1e3 * result.solve_seconds / iterations, in_all));
   std::string method = result.method;
@@ -108,7 +108,7 @@ std::string summary_table(const Result& result, const Options& options, double e
   if (result.rejected > 0) method += fmt::format(", {} rejected rounds", result.rejected);
   line("method", method);
   if (result.clients.size() > 1) line("clients", clients_line(result));
-  if (result.transport == "simulated") {
+  if (result.clock_is_virtual) {
     line("simulated", fmt::format("{:.6g} virtual seconds, seed {}; times above are virtual, too",
                                   result.virtual_seconds, options.scenario.seed));
   }

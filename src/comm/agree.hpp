@@ -31,11 +31,11 @@ template <class Body>
   } catch (const ClientFailed&) {
     throw;
   } catch (const InputError& error) {
-    return {Mishap::Kind::input, error.what()};
+    return {Mishap::Kind::input, error.marked()};
   } catch (const Interrupted& stop) {
     return {Mishap::Kind::interrupted, stop.what()};
   } catch (const std::bad_alloc&) {
-    return {Mishap::Kind::memory, "memory: an allocation was refused; use --kernel online or a smaller problem"};
+    return {Mishap::Kind::memory, "memory: an allocation was refused; use `kernel` online or a smaller problem"};
   } catch (const std::exception& error) {
     return {Mishap::Kind::other, error.what()};
   }

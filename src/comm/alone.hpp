@@ -13,11 +13,11 @@ class Alone final : public Communicator {
   [[nodiscard]] std::size_t rank() const override { return 0; }
   [[nodiscard]] std::size_t size() const override { return 1; }
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> /*data*/, std::size_t /*to*/,
-                                                    Tag /*tag*/) override {
+                                                    Label /*label*/) override {
     nobody();
   }
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> /*data*/, std::size_t /*from*/,
-                                                       Tag /*tag*/) override {
+                                                       Label /*label*/) override {
     nobody();
   }
   [[nodiscard]] bool wait_any(std::span<Pending* const> /*messages*/, double /*until*/) override { nobody(); }

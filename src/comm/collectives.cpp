@@ -12,8 +12,8 @@ namespace {
 
 using Messages = std::vector<std::unique_ptr<Pending>>;
 
-void wait_all(Communicator& communicator, const Messages& messages) {
-  for (const auto& message : messages) communicator.wait(*message);
+void wait_all(const Collectives& clients, const Messages& messages) {
+  for (const auto& message : messages) clients.communicator().wait(*message);
 }
 
 std::vector<std::size_t> even_parts(std::size_t count, std::size_t clients) {
@@ -47,49 +47,48 @@ class Parts {
 };
 
 template <class T>
-void send_later(Communicator& communicator, Messages& messages, std::span<T> data, std::size_t to) {
-  if (!data.empty()) messages.push_back(communicator.start_send(std::as_bytes(data), to, Tag::collective));
+void send_later(const Collectives& clients, Messages& messages, std::span<T> data, std::size_t to) {
+  if (!data.empty()) messages.push_back(clients.communicator().start_send(std::as_bytes(data), to, clients.label()));
 }
 
 template <class T>
-void receive_later(Communicator& communicator, Messages& messages, std::span<T> data, std::size_t from) {
+void receive_later(const Collectives& clients, Messages& messages, std::span<T> data, std::size_t from) {
   if (!data.empty())
-    messages.push_back(communicator.start_receive(std::as_writable_bytes(data), from, Tag::collective));
+    messages.push_back(clients.communicator().start_receive(std::as_writable_bytes(data), from, clients.label()));
 }
 
 /// Allgather of anything, straight from everybody to everybody.
-void allgather_directly(Communicator& communicator, const Parts<std::byte>& parts) {
-  const std::size_t mine = communicator.rank();
+void allgather_directly(const Collectives& clients, const Parts<std::byte>& parts) {
+  const std::size_t mine = clients.rank();
   Messages messages;
-  for (std::size_t k = 0; k < communicator.size(); ++k) {
-    if (k != mine) receive_later(communicator, messages, parts[k], k);
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    if (k != mine) receive_later(clients, messages, parts[k], k);
   }
   // Everybody begins with his neighbour, so that not all send to client 0 first.
-  for (std::size_t step = 1; step < communicator.size(); ++step) {
-    send_later(communicator, messages, parts[mine], (mine + step) % communicator.size());
+  for (std::size_t step = 1; step < clients.size(); ++step) {
+    send_later(clients, messages, parts[mine], (mine + step) % clients.size());
   }
-  wait_all(communicator, messages);
+  wait_all(clients, messages);
 }
 
 /// The root gets all parts and sends everybody everything.
-void allgather_through_root(Communicator& communicator, const Parts<std::byte>& parts) {
-  const std::size_t mine = communicator.rank();
+void allgather_through_root(const Collectives& clients, const Parts<std::byte>& parts) {
+  const std::size_t mine = clients.rank();
   Messages messages;
   if (mine != 0) {
     const std::vector<std::byte> said(parts[mine].begin(), parts[mine].end());
-    send_later(communicator, messages, std::span(said), 0);
-    receive_later(communicator, messages, parts.whole(), 0);
-    wait_all(communicator, messages);
+    send_later(clients, messages, std::span(said), 0);
+    receive_later(clients, messages, parts.whole(), 0);
+    wait_all(clients, messages);
     // What follows relies on all knowing the same: this client's part, too.
-    if (!std::ranges::equal(said, parts[mine]))
-      FromPeer(communicator, 0).refuse("back something else than it was told");
+    if (!std::ranges::equal(said, parts[mine])) from_peer(clients, 0).refuse("back something else than it was told");
     return;
   }
-  for (std::size_t k = 1; k < communicator.size(); ++k) receive_later(communicator, messages, parts[k], k);
-  wait_all(communicator, messages);
+  for (std::size_t k = 1; k < clients.size(); ++k) receive_later(clients, messages, parts[k], k);
+  wait_all(clients, messages);
   messages.clear();
-  for (std::size_t k = 1; k < communicator.size(); ++k) send_later(communicator, messages, parts.whole(), k);
-  wait_all(communicator, messages);
+  for (std::size_t k = 1; k < clients.size(); ++k) send_later(clients, messages, parts.whole(), k);
+  wait_all(clients, messages);
 }
 
 /// See collectives.hpp. bytes: of all parts.
@@ -102,13 +101,12 @@ bool adds_up_at_root(std::size_t clients, std::size_t bytes) {
   return is_little_for_many(clients, bytes) && bytes <= most / clients;
 }
 
-void allgather_parts(Communicator& communicator, Route route, std::span<std::byte> whole,
-                     std::span<const std::size_t> counts) {
+void allgather_parts(const Collectives& clients, std::span<std::byte> whole, std::span<const std::size_t> counts) {
   const Parts<std::byte> parts(whole, counts);
-  if (route == Route::through_root || is_little_for_many(communicator.size(), whole.size())) {
-    allgather_through_root(communicator, parts);
+  if (clients.route() == Route::through_root || is_little_for_many(clients.size(), whole.size())) {
+    allgather_through_root(clients, parts);
   } else {
-    allgather_directly(communicator, parts);
+    allgather_directly(clients, parts);
   }
 }
 
@@ -132,52 +130,56 @@ void add_up(std::span<const double> own, std::span<const double> addends, std::s
 }
 
 // Receives what the others send and adds it to `own`.
-void receive_and_add(Communicator& communicator, std::span<const double> own, std::span<double> sum) {
-  const std::size_t others = communicator.size() - 1;
+void receive_and_add(const Collectives& clients, std::span<const double> own, std::span<double> sum) {
+  const std::size_t others = clients.size() - 1;
   Buffer<double> memory(others * sum.size());
   const auto addends = memory.span();
   Messages receives;
   for (std::size_t k = 0; k < others; ++k) {
-    receive_later(communicator, receives, addends.subspan(k * sum.size(), sum.size()),
-                  k < communicator.rank() ? k : k + 1);
+    receive_later(clients, receives, addends.subspan(k * sum.size(), sum.size()), k < clients.rank() ? k : k + 1);
   }
-  wait_all(communicator, receives);
-  add_up(own, addends, communicator.rank(), communicator.size(), sum);
+  wait_all(clients, receives);
+  add_up(own, addends, clients.rank(), clients.size(), sum);
 }
 
-void reduce_scatter_directly(Communicator& communicator, const Parts<const double>& parts, std::span<double> mine) {
-  const std::size_t rank = communicator.rank();
+void reduce_scatter_directly(const Collectives& clients, const Parts<const double>& parts, std::span<double> mine) {
+  const std::size_t rank = clients.rank();
   Messages sends;
-  for (std::size_t step = 1; step < communicator.size(); ++step) {
-    const std::size_t to = (rank + step) % communicator.size();
-    send_later(communicator, sends, parts[to], to);
+  for (std::size_t step = 1; step < clients.size(); ++step) {
+    const std::size_t to = (rank + step) % clients.size();
+    send_later(clients, sends, parts[to], to);
   }
-  receive_and_add(communicator, parts[rank], mine);
-  wait_all(communicator, sends);
+  receive_and_add(clients, parts[rank], mine);
+  wait_all(clients, sends);
 }
 
-void reduce_scatter_through_root(Communicator& communicator, const Parts<const double>& parts,
+void reduce_scatter_through_root(const Collectives& clients, const Parts<const double>& parts,
                                  std::span<const std::size_t> counts, std::span<double> mine) {
-  if (communicator.rank() != 0) {
+  if (clients.rank() != 0) {
     Messages messages;
-    receive_later(communicator, messages, mine, 0);
-    send_later(communicator, messages, parts.whole(), 0);
-    wait_all(communicator, messages);
+    receive_later(clients, messages, mine, 0);
+    send_later(clients, messages, parts.whole(), 0);
+    wait_all(clients, messages);
     return;
   }
   Buffer<double> memory(parts.whole().size());
   const Parts<double> sums(memory.span(), counts);
-  receive_and_add(communicator, parts.whole(), sums.whole());
+  receive_and_add(clients, parts.whole(), sums.whole());
   Messages sends;
-  for (std::size_t k = 1; k < communicator.size(); ++k) send_later(communicator, sends, sums[k], k);
+  for (std::size_t k = 1; k < clients.size(); ++k) send_later(clients, sends, sums[k], k);
   std::ranges::copy(sums[0], mine.begin());
-  wait_all(communicator, sends);
+  wait_all(clients, sends);
 }
 
 }  // namespace
 
+Label Collectives::label() const {
+  if (!kind_) throw std::logic_error("a collective has to say what its messages are about");
+  return {Tag::collective, *kind_};
+}
+
 void Collectives::allgather(std::span<double> whole, std::span<const std::size_t> counts) const {
-  allgather_parts(communicator_, route_, std::as_writable_bytes(whole), in_bytes(counts));
+  allgather_parts(*this, std::as_writable_bytes(whole), in_bytes(counts));
 }
 
 void Collectives::reduce_scatter(std::span<const double> values, std::span<const std::size_t> counts,
@@ -185,9 +187,9 @@ void Collectives::reduce_scatter(std::span<const double> values, std::span<const
   const Parts<const double> parts(values, counts);
   if (mine.size() != counts[rank()]) throw std::logic_error("the result of a reduce_scatter has the size of one part");
   if (size() > 1 && (route_ == Route::through_root || adds_up_at_root(size(), values.size_bytes()))) {
-    reduce_scatter_through_root(communicator_, parts, counts, mine);
+    reduce_scatter_through_root(*this, parts, counts, mine);
   } else {
-    reduce_scatter_directly(communicator_, parts, mine);
+    reduce_scatter_directly(*this, parts, mine);
   }
 }
 
@@ -206,16 +208,16 @@ void Collectives::broadcast(std::span<std::byte> data, std::size_t root) const {
   const bool passed_on = route_ == Route::through_root && root != 0;
   const std::size_t source = passed_on ? 0 : root;
   Messages messages;
-  if (passed_on && rank() == root) send_later(communicator_, messages, data, 0);
+  if (passed_on && rank() == root) send_later(*this, messages, data, 0);
   if (rank() == source) {
-    if (passed_on && !data.empty()) communicator_.receive(data, root, Tag::collective);
+    if (passed_on && !data.empty()) communicator_.receive(data, root, label());
     for (std::size_t k = 0; k < size(); ++k) {
-      if (k != source && k != root) send_later(communicator_, messages, data, k);
+      if (k != source && k != root) send_later(*this, messages, data, k);
     }
   } else if (rank() != root) {
-    receive_later(communicator_, messages, data, source);
+    receive_later(*this, messages, data, source);
   }
-  wait_all(communicator_, messages);
+  wait_all(*this, messages);
 }
 
 void Collectives::gather(std::span<const double> mine, std::span<const std::size_t> counts, std::span<double> whole,
@@ -233,17 +235,17 @@ void Collectives::gather(std::span<const double> mine, std::span<const std::size
     std::ranges::copy(mine, parts[rank()].begin());
     for (std::size_t k = 0; k < size(); ++k) {
       // In a star client 0 collects all parts but the root's, which the root has, and sends them one by one.
-      if (k != rank() && k != root) receive_later(communicator_, messages, parts[k], collects ? k : 0);
+      if (k != rank() && k != root) receive_later(*this, messages, parts[k], collects ? k : 0);
     }
-    wait_all(communicator_, messages);
+    wait_all(*this, messages);
     messages.clear();
     for (std::size_t k = 0; passed_on && collects && k < size(); ++k) {
-      if (k != root) send_later(communicator_, messages, parts[k], root);
+      if (k != root) send_later(*this, messages, parts[k], root);
     }
   } else {
-    send_later(communicator_, messages, mine, passed_on ? 0 : root);
+    send_later(*this, messages, mine, passed_on ? 0 : root);
   }
-  wait_all(communicator_, messages);
+  wait_all(*this, messages);
 }
 
 std::vector<std::string> Collectives::allgather_text(const std::string& mine, std::size_t most) const {
@@ -263,7 +265,7 @@ std::string Collectives::allgather_bytes(const std::string& mine, std::span<cons
   const auto offsets = offsets_of(bytes);
   std::string whole(offsets.back(), '\0');
   whole.replace(offsets[rank()], mine.size(), mine);
-  allgather_parts(communicator_, route_, std::as_writable_bytes(std::span(whole)), bytes);
+  allgather_parts(*this, std::as_writable_bytes(std::span(whole)), bytes);
   return whole;
 }
 
@@ -287,7 +289,7 @@ std::vector<double> Collectives::allgather_numbers(std::span<const double> mine)
 
 void Collectives::barrier() const {
   std::vector<std::byte> here(size());
-  allgather_parts(communicator_, route_, here, std::vector<std::size_t>(size(), 1));
+  allgather_parts(of(Payload::control), here, std::vector<std::size_t>(size(), 1));
 }
 
 // Through client 0, whatever the route: there is one for each of many small steps, and mostly nothing to say.
@@ -295,7 +297,7 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   constexpr std::size_t root = 0;
   constexpr std::size_t most = 4096;
   constexpr auto last_kind = static_cast<std::uint64_t>(Mishap::Kind::interrupted);
-  const Collectives everyone(clients.communicator(), Route::through_root);
+  const Collectives everyone(clients.communicator(), Route::through_root, Payload::text);
   const auto kind = static_cast<double>(mine.kind);
   std::vector<double> kinds(everyone.rank() == root ? everyone.size() : 0);
   everyone.gather({&kind, 1}, std::vector<std::size_t>(everyone.size(), 1), kinds, root);

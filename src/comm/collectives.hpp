@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,11 +42,18 @@ class Collectives {
  public:
   static constexpr std::size_t kMostText = std::size_t{1} << 20U;
 
-  explicit Collectives(Communicator& communicator, Route route = Route::direct)
-      : communicator_(communicator), route_(route) {}
+  explicit Collectives(Communicator& communicator, Route route = Route::direct,
+                       std::optional<Payload> kind = std::nullopt)
+      : communicator_(communicator), route_(route), kind_(kind) {}
+
+  /// The same clients on the same route, for messages of that kind. All that send something but barrier() and agree()
+  /// need one.
+  [[nodiscard]] Collectives of(Payload kind) const { return Collectives(communicator_, route_, kind); }
 
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
   [[nodiscard]] Route route() const { return route_; }
+  /// Of its messages. Throws std::logic_error where no kind was named.
+  [[nodiscard]] Label label() const;
   [[nodiscard]] std::size_t rank() const { return communicator_.rank(); }
   [[nodiscard]] std::size_t size() const { return communicator_.size(); }
 
@@ -77,6 +85,7 @@ class Collectives {
  private:
   Communicator& communicator_;
   Route route_;
+  std::optional<Payload> kind_;
 };
 
 /// What client `client` of those has to say.

@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "comm/payload.hpp"
+
 namespace fedsinkhorn {
 
 /// Messages of one sender and one tag arrive in the order they were sent; those of other tags do not get in their way.
@@ -31,6 +33,12 @@ inline constexpr int kTags = 1024;
   const int of_group = static_cast<int>(tag) % kTags;
   return of_group == static_cast<int>(Tag::news_u) || of_group == static_cast<int>(Tag::news_v);
 }
+
+/// On which way a message travels, and what it is about. Both sides name the same.
+struct Label {
+  Tag tag;
+  Payload kind;
+};
 
 /// A message under way.
 class Pending {
@@ -61,9 +69,9 @@ class Communicator {
   /// The buffer stays alive and untouched until the message is done. Sizes may be zero; both sides name the same one.
   /// `to` and `from` are other clients.
   [[nodiscard]] virtual std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
-                                                            Tag tag) = 0;
+                                                            Label label) = 0;
   [[nodiscard]] virtual std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
-                                                               Tag tag) = 0;
+                                                               Label label) = 0;
 
   /// True as soon as one of the messages is done, false at `until` (see now). Throws ClientFailed (or InputError, or
   /// ClientLost, if that was the reason) at once when another client has said that it gives up. After that, nothing
@@ -84,6 +92,12 @@ class Communicator {
   [[nodiscard]] virtual double now() const = 0;
   /// Whether all clients have that clock.
   [[nodiscard]] virtual bool shares_clock() const { return true; }
+  /// Whether it is a simulation's: not that of who waits for the result.
+  [[nodiscard]] virtual bool clock_is_virtual() const { return false; }
+  /// Whether all clients are in this process, and so share its processors and its memory.
+  [[nodiscard]] virtual bool shares_process() const { return true; }
+  /// Clients that compute on this machine at the same time, this one included.
+  [[nodiscard]] virtual std::size_t clients_on_machine() const { return size(); }
   /// Seconds another client may have to wait for a processor before it can answer. 0 where each has one of its own, as
   /// in a simulation.
   [[nodiscard]] virtual double time_slice() const { return 0; }
@@ -104,8 +118,8 @@ class Communicator {
     Pending* const one = &message;
     if (!wait_any({&one, 1}, now() + timeout())) miss(message);
   }
-  void send(std::span<const std::byte> data, std::size_t to, Tag tag) { wait(*start_send(data, to, tag)); }
-  void receive(std::span<std::byte> data, std::size_t from, Tag tag) { wait(*start_receive(data, from, tag)); }
+  void send(std::span<const std::byte> data, std::size_t to, Label label) { wait(*start_send(data, to, label)); }
+  void receive(std::span<std::byte> data, std::size_t from, Label label) { wait(*start_receive(data, from, label)); }
 };
 
 }  // namespace fedsinkhorn

@@ -7,15 +7,26 @@
 namespace fedsinkhorn {
 namespace {
 
+/// Where the bytes of a receive are counted.
+struct Received {
+  std::uint64_t& of_phase;
+  std::uint64_t& of_kind;
+
+  void add(std::size_t bytes) const {
+    of_phase += bytes;
+    of_kind += bytes;
+  }
+};
+
 /// Receives of news are posted ahead; their bytes count when they come.
 class CountedReceipt final : public PeerPending {
  public:
-  CountedReceipt(std::unique_ptr<Pending> inner, std::size_t from, std::size_t bytes, std::uint64_t& counter)
-      : PeerPending(from), inner_(std::move(inner)), bytes_(bytes), counter_(counter) {}
+  CountedReceipt(std::unique_ptr<Pending> inner, std::size_t from, std::size_t bytes, Received counters)
+      : PeerPending(from), inner_(std::move(inner)), bytes_(bytes), counters_(counters) {}
 
   [[nodiscard]] bool done() override {
     if (!inner_->done()) return false;
-    counter_ += std::exchange(bytes_, 0);
+    counters_.add(std::exchange(bytes_, 0));
     return true;
   }
   [[nodiscard]] Pending* below() override { return inner_.get(); }
@@ -23,25 +34,30 @@ class CountedReceipt final : public PeerPending {
  private:
   std::unique_ptr<Pending> inner_;
   std::size_t bytes_;
-  std::uint64_t& counter_;
+  Received counters_;
 };
 
 }  // namespace
 
-std::unique_ptr<Pending> CountingCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Tag tag) {
+std::unique_ptr<Pending> CountingCommunicator::start_send(std::span<const std::byte> data, std::size_t to,
+                                                          Label label) {
   const Stopwatch::Scope scope(waiting_);
   const auto phase = static_cast<std::size_t>(phase_);
   traffic_.bytes_sent[phase] += data.size();
   ++traffic_.messages_sent[phase];
-  return inner().start_send(data, to, tag);
+  Tally& kind = traffic_.of(label.kind);
+  kind.bytes_sent += data.size();
+  ++kind.messages_sent;
+  return inner().start_send(data, to, label);
 }
 
-std::unique_ptr<Pending> CountingCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Tag tag) {
+std::unique_ptr<Pending> CountingCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Label label) {
   const Stopwatch::Scope scope(waiting_);
-  std::uint64_t& counter = traffic_.bytes_received[static_cast<std::size_t>(phase_)];
-  auto message = inner().start_receive(data, from, tag);
-  if (is_news(tag)) return std::make_unique<CountedReceipt>(std::move(message), from, data.size(), counter);
-  counter += data.size();
+  const Received counters{traffic_.bytes_received[static_cast<std::size_t>(phase_)],
+                          traffic_.of(label.kind).bytes_received};
+  auto message = inner().start_receive(data, from, label);
+  if (is_news(label.tag)) return std::make_unique<CountedReceipt>(std::move(message), from, data.size(), counters);
+  counters.add(data.size());
   return message;
 }
 

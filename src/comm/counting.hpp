@@ -1,4 +1,4 @@
-// A wrapper that counts what passes through it, by phase of the solve.
+// A wrapper that counts what passes through it, by phase of the solve and by kind.
 #pragma once
 
 #include <array>
@@ -15,10 +15,21 @@ namespace fedsinkhorn {
 enum class Phase : std::size_t { setup, rounds, rebuilds, results };
 inline constexpr std::size_t kPhases = 4;
 
+/// Of one kind of payload.
+struct Tally {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t messages_sent = 0;
+};
+
 struct Traffic {
   std::array<std::uint64_t, kPhases> bytes_sent{};
   std::array<std::uint64_t, kPhases> bytes_received{};
   std::array<std::uint64_t, kPhases> messages_sent{};
+  std::array<Tally, kPayloads.size()> kinds{};
+
+  [[nodiscard]] Tally& of(Payload kind) { return kinds[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] const Tally& of(Payload kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };
 
 /// Forwards everything. Payload bytes are counted when a message is started; those of news that are received when they
@@ -28,8 +39,10 @@ class CountingCommunicator final : public ForwardingCommunicator {
  public:
   explicit CountingCommunicator(Communicator& inner) : ForwardingCommunicator(inner), waiting_(inner) {}
 
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override;
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override;
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override;
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
+                                                       Label label) override;
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) override;
 
   void set_phase(Phase phase) { phase_ = phase; }

@@ -32,7 +32,7 @@ void run_and_tell(Communicator& communicator, FirstCause& first, const Body& bod
     body(communicator);
   } catch (const InputError& error) {
     first.keep(std::current_exception());
-    communicator.give_up(true, error.what());
+    communicator.give_up(true, error.marked().c_str());
   } catch (const std::exception& error) {
     first.keep(std::current_exception());
     communicator.give_up(false, error.what());

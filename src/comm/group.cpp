@@ -24,16 +24,20 @@ class Group final : public ForwardingCommunicator {
   [[nodiscard]] std::size_t rank() const override { return rank_; }
   [[nodiscard]] std::size_t size() const override { return members_.size(); }
 
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
-    return inner().start_send(data, members_.at(to), shifted(tag));
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override {
+    return inner().start_send(data, members_.at(to), shifted(label));
   }
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
-    return inner().start_receive(data, members_.at(from), shifted(tag));
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
+                                                       Label label) override {
+    return inner().start_receive(data, members_.at(from), shifted(label));
   }
   void distrust(std::size_t client, const std::string& sent) override { inner().distrust(members_.at(client), sent); }
 
  private:
-  [[nodiscard]] Tag shifted(Tag tag) const { return static_cast<Tag>(first_tag_ + static_cast<int>(tag)); }
+  [[nodiscard]] Label shifted(Label label) const {
+    return {static_cast<Tag>(first_tag_ + static_cast<int>(label.tag)), label.kind};
+  }
 
   std::vector<std::size_t> members_;
   int first_tag_;

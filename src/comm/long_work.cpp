@@ -31,7 +31,11 @@ void agree_on_long_work(const Collectives& clients, const std::function<void()>&
     while (!all_done) {
       const bool done = work.wait_for(between) == std::future_status::ready;
       const std::array<double, 1> mine = {done ? 1.0 : 0.0};
-      all_done = std::ranges::all_of(clients.allgather_numbers(mine), [](double other) { return other == 1; });
+      const std::vector<double> said = clients.of(Payload::control).allgather_numbers(mine);
+      all_done = true;
+      for (std::size_t k = 0; k < said.size(); ++k) {
+        all_done = from_peer(clients, k).truth(said[k], "an answer to whether it is done") && all_done;
+      }
     }
   } catch (...) {
     abandon();

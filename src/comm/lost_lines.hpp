@@ -26,7 +26,7 @@ namespace fedsinkhorn {
 /// peer: " with client 3", or nothing if that is not known.
 [[nodiscard]] inline std::string line_of_no_exchange(std::size_t rank, const std::string& peer, double timeout) {
   return fmt::format(
-      "an exchange of client {}{} did not come about within {:.3g} s although all clients answer; a longer --timeout "
+      "an exchange of client {}{} did not come about within {:.3g} s although all clients answer; a longer `timeout` "
       "may help",
       rank, peer, timeout);
 }

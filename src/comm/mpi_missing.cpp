@@ -5,10 +5,8 @@
 namespace fedsinkhorn {
 
 std::unique_ptr<Communicator> make_mpi_communicator(Seconds /*timeout*/) {
-  throw InputError("--transport", "'mpi' was asked for but this is built without MPI",
+  throw InputError("`transport`", "'mpi' was asked for but this is built without MPI",
                    "install an MPI such as Open MPI and build again");
 }
-
-std::size_t mpi_clients_on_this_machine() { return 1; }
 
 }  // namespace fedsinkhorn

@@ -20,6 +20,7 @@
 #include "comm/transports.hpp"
 #include "comm/watch.hpp"
 #include "core/thread_pool.hpp"
+#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -41,8 +42,6 @@ constexpr auto kTurnAtStart = 1500ms;
 constexpr auto kTurnAtEnd = 2200ms;
 // With these delays, too, all are gone 5 s after the time limit.
 constexpr std::size_t kMostTurns = 2;
-
-std::size_t clients_on_this_machine = 1;  // set when MPI is started
 
 void require(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
@@ -100,13 +99,24 @@ class Watchdog {
   std::jthread thread_;  // last: uses all others
 };
 
+/// Who has started MPI, and so ends it.
+enum class StartedBy : char { this_library, somebody_else };
+
 class MpiCommunicator final : public WatchedCommunicator {
  public:
-  MpiCommunicator(std::size_t rank, std::size_t size, Seconds timeout)
-      : WatchedCommunicator(timeout), rank_(rank), size_(size), unwinding_(std::uncaught_exceptions()) {
+  /// comm: MPI_COMM_WORLD, or a duplicate of it if somebody else has started MPI; that is freed at the end.
+  MpiCommunicator(MPI_Comm comm, StartedBy started_by, Seconds timeout)
+      : WatchedCommunicator(timeout), comm_(comm), started_by_(started_by), unwinding_(std::uncaught_exceptions()) {
+    require(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    require(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    require(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
     listen();
   }
   ~MpiCommunicator() override {
+    if (started_by_ == StartedBy::somebody_else) {
+      leave();
+      return;
+    }
     if (may_finalize()) finalize();
     is_mute_ = true;  // what is left of messages goes without MPI noticing
     stop_listening();
@@ -114,13 +124,17 @@ class MpiCommunicator final : public WatchedCommunicator {
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
-  [[nodiscard]] std::size_t rank() const override { return rank_; }
-  [[nodiscard]] std::size_t size() const override { return size_; }
-  [[nodiscard]] bool shares_clock() const override { return clients_on_this_machine == size_; }
+  [[nodiscard]] std::size_t rank() const override { return static_cast<std::size_t>(rank_); }
+  [[nodiscard]] std::size_t size() const override { return static_cast<std::size_t>(size_); }
+  [[nodiscard]] bool shares_clock() const override { return clients_on_machine_ == size(); }
+  [[nodiscard]] bool shares_process() const override { return false; }
+  [[nodiscard]] std::size_t clients_on_machine() const override { return clients_on_machine_; }
   /// Counts them, with all others. For the beginning.
   void count_clients_on_this_machine();
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override;
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override;
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override;
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
+                                                       Label label) override;
 
  protected:
   [[nodiscard]] std::unique_ptr<PeerPending> start_receive_control(std::span<std::byte> data) override;
@@ -133,11 +147,19 @@ class MpiCommunicator final : public WatchedCommunicator {
   [[nodiscard]] bool may_finalize() const {
     return !is_over() && !has_failed_ && !is_mute_ && std::uncaught_exceptions() == unwinding_;
   }
+  // MPI goes on where it belongs to somebody else: it must not use buffers that are gone.
+  [[nodiscard]] bool withdraws_messages() const {
+    return started_by_ == StartedBy::somebody_else || (!is_over() && !is_mute_);
+  }
   void finalize() noexcept;
+  void leave() noexcept;
   void require(int code, const char* call);
 
-  std::size_t rank_;
-  std::size_t size_;
+  MPI_Comm comm_;
+  StartedBy started_by_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::size_t clients_on_machine_ = 1;
   int unwinding_;
   bool has_failed_ = false;
   bool is_mute_ = false;  // MPI still uses memory that is gone: not one more call
@@ -157,7 +179,7 @@ class MpiCommunicator::Message final : public PeerPending {
     const auto send = is_news(tag) ? MPI_Issend : MPI_Isend;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       owner_.require(send(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, static_cast<int>(peer()),
-                          static_cast<int>(tag), MPI_COMM_WORLD, &requests_[i]),
+                          static_cast<int>(tag), owner_.comm_, &requests_[i]),
                      "MPI_Isend");
     }
   }
@@ -166,7 +188,7 @@ class MpiCommunicator::Message final : public PeerPending {
     is_receive_ = true;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       owner_.require(
-          MPI_Irecv(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, source, tag, MPI_COMM_WORLD, &requests_[i]),
+          MPI_Irecv(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, source, tag, owner_.comm_, &requests_[i]),
           "MPI_Irecv");
     }
   }
@@ -214,7 +236,7 @@ class MpiCommunicator::Message final : public PeerPending {
   // taken back; what is under way has to be brought to its end. If that does not succeed, MPI must not run again: it
   // would use the buffer.
   void abandon() noexcept {
-    if (owner_.is_over() || owner_.is_mute_) return;
+    if (!owner_.withdraws_messages()) return;
     const auto end = Clock::now() + kAbandoning;
     for (std::size_t i = done_; i < requests_.size(); ++i) {
       if (requests_[i] == MPI_REQUEST_NULL) continue;
@@ -223,7 +245,8 @@ class MpiCommunicator::Message final : public PeerPending {
       while (MPI_Test(&requests_[i], &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) {
         if (Clock::now() >= end) {
           owner_.is_mute_ = true;
-          return;
+          if (!owner_.withdraws_messages()) return;
+          break;
         }
         std::this_thread::yield();
       }
@@ -237,22 +260,22 @@ class MpiCommunicator::Message final : public PeerPending {
   bool is_receive_ = false;
 };
 
-std::unique_ptr<Pending> MpiCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Tag tag) {
+std::unique_ptr<Pending> MpiCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Label label) {
   if (is_mute_) throw std::runtime_error("messages were abandoned");
   auto message = std::make_unique<Message>(*this, data.size(), to);
-  message->start_send(data.data(), tag);
+  message->start_send(data.data(), label.tag);
   return message;
 }
 
-std::unique_ptr<Pending> MpiCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Tag tag) {
+std::unique_ptr<Pending> MpiCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Label label) {
   if (is_mute_) throw std::runtime_error("messages were abandoned");
   auto message = std::make_unique<Message>(*this, data.size(), from);
-  message->start_receive(data.data(), static_cast<int>(from), static_cast<int>(tag));
+  message->start_receive(data.data(), static_cast<int>(from), static_cast<int>(label.tag));
   return message;
 }
 
 std::unique_ptr<PeerPending> MpiCommunicator::start_receive_control(std::span<std::byte> data) {
-  auto message = std::make_unique<Message>(*this, data.size(), rank_);
+  auto message = std::make_unique<Message>(*this, data.size(), rank());
   message->start_receive(data.data(), MPI_ANY_SOURCE, static_cast<int>(Tag::control));
   return message;
 }
@@ -282,10 +305,16 @@ void MpiCommunicator::finalize() noexcept {
   }
 }
 
+// After a failure the others may not come to free theirs.
+void MpiCommunicator::leave() noexcept {
+  stop_listening();
+  if (may_finalize()) MPI_Comm_free(&comm_);
+}
+
 void MpiCommunicator::count_clients_on_this_machine() {
   const std::string mine = name_of_machine();
-  const auto names = Collectives(*this, Route::through_root).allgather_text(mine);
-  clients_on_this_machine = static_cast<std::size_t>(std::ranges::count(names, mine));
+  const auto names = Collectives(*this, Route::through_root, Payload::shape).allgather_text(mine);
+  clients_on_machine_ = static_cast<std::size_t>(std::ranges::count(names, mine));
 }
 
 void MpiCommunicator::require(int code, const char* call) {
@@ -293,16 +322,39 @@ void MpiCommunicator::require(int code, const char* call) {
   fedsinkhorn::require(code, call);
 }
 
-std::unique_ptr<MpiCommunicator> join_world(Seconds timeout) {
+std::unique_ptr<MpiCommunicator> start_mpi(Seconds timeout) {
+  (void)ThreadPool(2);  // throws where the watchdog would be refused its thread
+  const Watchdog watchdog(within_clock(timeout) + kStarting, kTurnAtStart,
+                          fmt::format("the clients did not all start within {:.3g} s", timeout.count()));
   int provided = MPI_THREAD_SINGLE;
   require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED) throw std::runtime_error("this MPI does not allow threads beside it");
-  require(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  int rank = 0;
-  int size = 1;
-  require(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  require(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  return std::make_unique<MpiCommunicator>(static_cast<std::size_t>(rank), static_cast<std::size_t>(size), timeout);
+  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, StartedBy::this_library, timeout);
+}
+
+/// Whose process it is decides what becomes of it: the time limit is kept by an exception.
+std::unique_ptr<MpiCommunicator> join_mpi(Seconds timeout) {
+  int provided = MPI_THREAD_SINGLE;
+  int is_main = 0;
+  require(MPI_Query_thread(&provided), "MPI_Query_thread");
+  require(MPI_Is_thread_main(&is_main), "MPI_Is_thread_main");
+  if (provided < MPI_THREAD_FUNNELED || (provided == MPI_THREAD_FUNNELED && is_main == 0)) {
+    throw InputError("`transport`", "MPI was started without room for the threads of a solve",
+                     "start it with MPI_THREAD_FUNNELED, and use it on that thread, or with a higher level");
+  }
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  require(MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request), "MPI_Comm_idup");
+  const auto end = Clock::now() + within_clock(timeout) + kStarting;
+  for (int is_done = 0; is_done == 0;) {
+    require(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (is_done != 0) break;
+    if (Clock::now() >= end) {
+      throw ClientFailed(fmt::format("the clients did not all start within {:.3g} s", timeout.count()));
+    }
+    std::this_thread::sleep_for(50us);
+  }
+  return std::make_unique<MpiCommunicator>(comm, StartedBy::somebody_else, timeout);
 }
 
 }  // namespace
@@ -310,18 +362,13 @@ std::unique_ptr<MpiCommunicator> join_world(Seconds timeout) {
 std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
   int is_initialized = 0;
   require(MPI_Initialized(&is_initialized), "MPI_Initialized");
-  if (is_initialized != 0) throw std::logic_error("MPI can be started once in a process");
-  auto communicator = [timeout] {
-    (void)ThreadPool(2);  // throws where the watchdog would be refused its thread
-    const Watchdog watchdog(within_clock(timeout) + kStarting, kTurnAtStart,
-                            fmt::format("the clients did not all start within {:.3g} s", Seconds(timeout).count()));
-    return join_world(timeout);
-  }();
+  int is_finalized = 0;
+  require(MPI_Finalized(&is_finalized), "MPI_Finalized");
+  if (is_finalized != 0) throw std::logic_error("MPI can be started once in a process");
+  auto communicator = is_initialized != 0 ? join_mpi(timeout) : start_mpi(timeout);
   communicator->keep_to_root(true);               // until it is known who talks to whom
   communicator->count_clients_on_this_machine();  // keeps the time limit by itself
   return communicator;
 }
-
-std::size_t mpi_clients_on_this_machine() { return clients_on_this_machine; }
 
 }  // namespace fedsinkhorn

@@ -12,17 +12,28 @@
 namespace fedsinkhorn {
 namespace {
 
-static_assert(std::is_trivially_copyable_v<MessageHeader> && sizeof(MessageHeader) == 16);
+static_assert(std::is_trivially_copyable_v<MessageHeader> && sizeof(MessageHeader) == 24);
+
+constexpr std::size_t kFirst = 0;  // the client that begins sessions
+
+MessageHeader header_of(Label label, std::uint32_t number, std::uint32_t session, std::size_t length) {
+  return {kProtocol, static_cast<std::uint16_t>(label.tag), static_cast<std::uint16_t>(label.kind), number, session,
+          length};
+}
+
+std::string name_of_kind(std::uint16_t kind) {
+  return kind < kPayloads.size() ? std::string(name_of(static_cast<Payload>(kind))) : fmt::format("{}", kind);
+}
 
 // In both, the buffer comes before the message that uses it, and so goes after it.
 class NumberedSend final : public PeerPending {
  public:
   NumberedSend(Communicator& inner, const MessageHeader& header, std::span<const std::byte> data, std::size_t to,
-               Tag tag)
+               Label label)
       : PeerPending(to), buffer_(sizeof header + data.size()) {
     std::memcpy(buffer_.data(), &header, sizeof header);
     std::ranges::copy(data, buffer_.data() + sizeof header);
-    inner_ = inner.start_send(buffer_.span(), to, tag);
+    inner_ = inner.start_send(buffer_.span(), to, label);
   }
   [[nodiscard]] bool done() override { return inner_->done(); }
   [[nodiscard]] Pending* below() override { return inner_.get(); }
@@ -32,23 +43,24 @@ class NumberedSend final : public PeerPending {
   std::unique_ptr<Pending> inner_;
 };
 
-class NumberedReceipt final : public PeerPending {
+}  // namespace
+
+class NumberingCommunicator::Receipt final : public PeerPending {
  public:
-  NumberedReceipt(Communicator& inner, const MessageHeader& expected, std::span<std::byte> data, std::size_t from,
-                  Tag tag)
+  Receipt(NumberingCommunicator& owner, std::uint32_t number, std::span<std::byte> data, std::size_t from, Label label)
       : PeerPending(from),
-        communicator_(inner),
-        expected_(expected),
-        any_number_(is_news(tag)),
+        owner_(owner),
+        label_(label),
+        number_(number),
         data_(data),
-        buffer_(sizeof expected + data.size()),
-        inner_(inner.start_receive(buffer_.span(), from, tag)) {}
+        buffer_(sizeof(MessageHeader) + data.size()),
+        inner_(owner.inner().start_receive(buffer_.span(), from, label)) {}
 
   [[nodiscard]] bool done() override {
     if (is_done_) return true;
     if (!inner_->done()) return false;
     check();
-    std::ranges::copy(buffer_.span().subspan(sizeof expected_), data_.begin());
+    std::ranges::copy(buffer_.span().subspan(sizeof(MessageHeader)), data_.begin());
     is_done_ = true;
     return true;
   }
@@ -58,33 +70,45 @@ class NumberedReceipt final : public PeerPending {
   void check() const {
     MessageHeader came;
     std::memcpy(&came, buffer_.data(), sizeof came);
-    if (came.protocol != expected_.protocol) communicator_.distrust(peer(), "a message in a protocol not known here");
-    if (came.tag != expected_.tag) communicator_.distrust(peer(), "a message of another kind than expected");
-    if (came.number != expected_.number && !any_number_) {
-      communicator_.distrust(
-          peer(), fmt::format("message {} of its kind where message {} was expected", came.number, expected_.number));
+    const bool begins_session = label_.kind == Payload::options && peer() == kFirst && owner_.session_ == 0;
+    const MessageHeader expected =
+        header_of(label_, number_, begins_session ? came.session : owner_.session_, data_.size());
+    if (came.protocol != expected.protocol) refuse("a message in a protocol not known here");
+    if (came.tag != expected.tag) refuse("a message of another kind than expected");
+    if (came.session != expected.session) refuse("a message of another solve");
+    if (came.number != expected.number && !is_news(label_.tag)) {
+      refuse(fmt::format("message {} of its kind where message {} was expected", came.number, expected.number));
     }
+    if (came.kind != expected.kind) {
+      refuse(fmt::format("a message of kind {} where one of kind {} was expected", name_of_kind(came.kind),
+                         name_of_kind(expected.kind)));
+    }
+    if (came.length != expected.length) {
+      refuse(fmt::format("a message that says it has {} bytes and has {}", came.length, expected.length));
+    }
+    owner_.session_ = expected.session;
   }
+  void refuse(const std::string& sent) const { owner_.distrust(peer(), sent); }
 
-  Communicator& communicator_;
-  MessageHeader expected_;
-  bool any_number_;
+  NumberingCommunicator& owner_;
+  Label label_;
+  std::uint32_t number_;
   bool is_done_ = false;
   std::span<std::byte> data_;
   Buffer<std::byte> buffer_;
   std::unique_ptr<Pending> inner_;
 };
 
-MessageHeader header_of(Tag tag, std::uint64_t number) { return {kProtocol, static_cast<std::uint32_t>(tag), number}; }
-
-}  // namespace
-
-std::unique_ptr<Pending> NumberingCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Tag tag) {
-  return std::make_unique<NumberedSend>(inner(), header_of(tag, sent_[{to, tag}]++), data, to, tag);
+std::unique_ptr<Pending> NumberingCommunicator::start_send(std::span<const std::byte> data, std::size_t to,
+                                                           Label label) {
+  if (label.kind == Payload::options && rank() == kFirst) session_ = to_begin_;
+  const MessageHeader header = header_of(label, sent_[{to, label.tag}]++, session_, data.size());
+  return std::make_unique<NumberedSend>(inner(), header, data, to, label);
 }
 
-std::unique_ptr<Pending> NumberingCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Tag tag) {
-  return std::make_unique<NumberedReceipt>(inner(), header_of(tag, received_[{from, tag}]++), data, from, tag);
+std::unique_ptr<Pending> NumberingCommunicator::start_receive(std::span<std::byte> data, std::size_t from,
+                                                              Label label) {
+  return std::make_unique<Receipt>(*this, received_[{from, label.tag}]++, data, from, label);
 }
 
 }  // namespace fedsinkhorn

@@ -4,9 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-
-#include "core/names.hpp"
+#include <string_view>
 
 namespace fedsinkhorn {
 
@@ -23,15 +21,14 @@ namespace fedsinkhorn {
 ///   control    who is there, who has finished
 enum class Payload : std::uint16_t { options, shape, slice, sum, note, potential, result, text, control };
 
-template <>
-struct Names<Payload> {
-  static constexpr std::array kList = {
-      std::pair{Payload::options, "options"}, std::pair{Payload::shape, "shape"},
-      std::pair{Payload::slice, "slice"},     std::pair{Payload::sum, "sum"},
-      std::pair{Payload::note, "note"},       std::pair{Payload::potential, "potential"},
-      std::pair{Payload::result, "result"},   std::pair{Payload::text, "text"},
-      std::pair{Payload::control, "control"}};
-};
-inline constexpr std::size_t kPayloads = Names<Payload>::kList.size();
+inline constexpr std::array kPayloads = {Payload::options, Payload::shape, Payload::slice,
+                                         Payload::sum,     Payload::note,  Payload::potential,
+                                         Payload::result,  Payload::text,  Payload::control};
+
+[[nodiscard]] constexpr std::string_view name_of(Payload kind) {
+  constexpr std::array<std::string_view, kPayloads.size()> names = {"options",   "shape",  "slice", "sum",    "note",
+                                                                    "potential", "result", "text",  "control"};
+  return names.at(static_cast<std::size_t>(kind));
+}
 
 }  // namespace fedsinkhorn

@@ -284,14 +284,18 @@ class SimulatedCommunicator final : public Communicator {
   [[nodiscard]] std::size_t size() const override { return network_.clients(); }
   [[nodiscard]] double timeout() const override { return network_.timeout(); }
   [[nodiscard]] double now() const override { return time_.now(); }
+  [[nodiscard]] bool clock_is_virtual() const override { return true; }
+  [[nodiscard]] std::size_t clients_on_machine() const override { return 1; }  // one computes at a time
 
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override {
     leave_if_gone();
-    return std::make_unique<Sent>(to, network_.send(data, network_.link(rank_, to), tag));
+    return std::make_unique<Sent>(to, network_.send(data, network_.link(rank_, to), label.tag));
   }
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
+                                                       Label label) override {
     leave_if_gone();
-    return std::make_unique<Receipt>(*this, network_, network_.link(from, rank_), data, tag);
+    return std::make_unique<Receipt>(*this, network_, network_.link(from, rank_), data, label.tag);
   }
 
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) override {
@@ -356,7 +360,7 @@ class SimulatedCommunicator final : public Communicator {
   std::size_t rank_;
 };
 
-void run_one(Network& network, std::size_t rank, FirstCause& first, const std::function<void(Communicator&)>& body) {
+void run_one(Network& network, std::size_t rank, FirstCause& first, const ClientBody& body) {
   if (network.time().begin(rank)) {
     SimulatedCommunicator communicator(network, rank);
     run_and_tell(communicator, first, [&](Communicator& own) {
@@ -372,8 +376,7 @@ void run_one(Network& network, std::size_t rank, FirstCause& first, const std::f
 
 }  // namespace
 
-void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenario,
-                   const std::function<void(Communicator&)>& body) {
+void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenario, const ClientBody& body) {
   Network network(clients, timeout.count(), scenario);
   FirstCause first;
   {
@@ -385,7 +388,7 @@ void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenari
       }
     } catch (const std::system_error&) {
       network.time().call_off();
-      refuse_threads("--clients", clients);
+      refuse_threads("`clients`", clients);
     } catch (...) {
       network.time().call_off();
       throw;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/alone.hpp"
 #include "comm/first_cause.hpp"
 #include "comm/lost_lines.hpp"
 #include "comm/transports.hpp"
@@ -188,13 +189,15 @@ class ThreadCommunicator final : public WatchedCommunicator {
   [[nodiscard]] std::size_t rank() const override { return rank_; }
   [[nodiscard]] std::size_t size() const override { return office_.mailboxes.size(); }
 
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
-    Taken taken = office_.mailboxes.at(to).put(data, rank_, tag);
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override {
+    Taken taken = office_.mailboxes.at(to).put(data, rank_, label.tag);
     office_.bells[to].ring();
     return std::make_unique<Sent>(to, std::move(taken));
   }
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
-    auto receipt = std::make_unique<Receipt>(*this, office_.mailboxes[rank_], data, from, tag);
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
+                                                       Label label) override {
+    auto receipt = std::make_unique<Receipt>(*this, office_.mailboxes[rank_], data, from, label.tag);
     if (receipt->took_news()) office_.bells[from].ring();
     return receipt;
   }
@@ -237,7 +240,7 @@ void run_one(Office& office, std::size_t rank, Seconds timeout, FirstCause& firs
 
 }  // namespace
 
-void run_on_threads(std::size_t clients, Seconds timeout, const std::function<void(Communicator&)>& body) {
+void run_on_threads(std::size_t clients, Seconds timeout, const ClientBody& body) {
   Office office(clients);
   FirstCause first;
   {
@@ -250,12 +253,18 @@ void run_on_threads(std::size_t clients, Seconds timeout, const std::function<vo
           threads.emplace_back([&, rank] { run_one(office, rank, timeout, first, body); });
         }
       } catch (const std::system_error&) {
-        refuse_threads("--clients", clients);
+        refuse_threads("`clients`", clients);
       }
       body(communicator);
     });
   }
   first.rethrow();
+}
+
+void run_threads(std::size_t clients, const RunSettings& settings, const ClientBody& body) {
+  if (clients > 1) return run_on_threads(clients, settings.timeout, body);
+  Alone alone;
+  body(alone);
 }
 
 }  // namespace fedsinkhorn

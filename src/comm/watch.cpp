@@ -27,6 +27,8 @@ constexpr auto kVerdict = 1500ms;
 constexpr auto kVerdictOfFirst = 1000ms;
 constexpr auto kSending = 1s;
 
+constexpr Label kLabel{Tag::control, Payload::control};
+
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
@@ -174,7 +176,7 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
   Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
   out.notice = notice;
   for (std::size_t k = 0; k < size(); ++k) {
-    if (k != rank() && reaches(k)) out.messages.push_back(start_send(bytes_of(out.notice), k, Tag::control));
+    if (k != rank() && reaches(k)) out.messages.push_back(start_send(bytes_of(out.notice), k, kLabel));
   }
   if (notice.kind == Notice::Kind::who) return;
   // Last words: nobody will see to their delivery later.
@@ -188,7 +190,7 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
 void WatchedCommunicator::tell(const Notice& notice, std::size_t client) {
   Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
   out.notice = notice;
-  out.messages.push_back(start_send(bytes_of(out.notice), client, Tag::control));
+  out.messages.push_back(start_send(bytes_of(out.notice), client, kLabel));
 }
 
 void WatchedCommunicator::call_the_roll(const Pending* waited_for) {

@@ -1,5 +1,5 @@
-// The decisions of Anderson acceleration, wherever it runs: which rounds count, and how long a step may be. See
-// method/anderson.cpp for what they are about.
+// The decisions of Anderson acceleration on host and device: which rounds count, and how long a step may be. For the
+// method see method/anderson.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace fedsinkhorn::anderson {
 
 /// A rejected step is tried again at a quarter of its length.
 inline constexpr double kShrink = 0.25;
-/// One that was cut short and accepted may be followed by one twice as long.
+/// After an accepted step that was cut short, the next may be twice as long.
 inline constexpr double kGrow = 2;
-/// What rounding may do to F, of the mass; larger noise shows, and is learnt, when a plain step falls short.
+/// Rounding error of F, relative to the mass. Larger noise is learnt when a plain step falls short.
 inline constexpr double kRounding = 1e-12;
-/// Where F cannot tell points apart, the residual must not grow more than tenfold.
+/// If F cannot tell points apart, the residual must not grow more than tenfold.
 inline constexpr double kResidualGrowth = 100;
-/// Once there is noise, gains up to this many times the slack may be nothing else.
+/// Once noise was seen, gains up to this many times the slack may be noise alone.
 inline constexpr double kNoiseAlone = 4;
-/// Tikhonov's parameter, relative to the mean of the diagonal.
+/// Tikhonov parameter, relative to the mean of the diagonal.
 inline constexpr double kRegularization = 1e-12;
 /// Rejected rounds may not outnumber the accepted ones by more than this.
 inline constexpr int kRejectionsForFree = 10;
@@ -30,23 +30,23 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What a round showed.
 struct Seen {
-  bool usable = true;           ///< all of it is numbers
+  bool usable = true;           ///< all values are numbers
   double dual = 0;              ///< F, the semi-dual value of the point
-  double dual_after = 0;        ///< and after the second half-step
-  double residual2 = 0;         ///< its squared norm
-  double largest_residual = 0;  ///< its largest entry
+  double dual_after = 0;        ///< the same after the second half-step
+  double residual2 = 0;         ///< squared norm of the residual
+  double largest_residual = 0;  ///< largest entry of the residual
 };
 
-/// Of one target. A plain value: the host has one, a device one per target in its memory.
+/// State of one target. A plain value: the host has one, a device one per target in its memory.
 struct StepControl {
-  double reach = 0;   ///< no step may ever be longer
-  double radius = 0;  ///< nor longer than this at the moment
-  double length = 0;  ///< of the step beyond the image that is to be tried, at most
+  double reach = 0;   ///< upper bound on all steps
+  double radius = 0;  ///< current bound on the step
+  double length = 0;  ///< bound on the length of the next step beyond the image
   bool is_cut = false;
   bool has_rejected = false;  ///< since the last round that counted
 
   double floor = -kInfinity;  ///< F after the last round that counted
-  double slack = 0;           ///< shortfall put down to rounding or noise
+  double slack = 0;           ///< shortfall attributed to rounding or noise
   bool has_met_noise = false;
   double gain = kInfinity;
   double residual2 = 0;
@@ -57,13 +57,13 @@ struct StepControl {
   FEDSINKHORN_HOST_DEVICE StepControl(double reach_, double mass)
       : reach(reach_), radius(reach_), slack(kRounding * mass) {}
 
-  /// Whether a round from a point that was extrapolated counts.
+  /// Whether a round from an extrapolated point counts.
   [[nodiscard]] FEDSINKHORN_HOST_DEVICE bool accepts(const Seen& seen) const {
     if (!seen.usable || seen.dual < floor - slack) return false;
     return seen.dual > floor + slack || seen.residual2 <= kResidualGrowth * residual2;
   }
-  /// It does not: back towards the image. True: the step is to be shortened by kShrink. False: the image itself is to
-  /// be tried, since a plain step would go about as far.
+  /// Call if it does not: moves back towards the image. True: shorten the step by kShrink. False: try the image itself,
+  /// since a plain step would go about as far.
   [[nodiscard]] FEDSINKHORN_HOST_DEVICE bool reject() {
     ++rejected;
     has_rejected = true;
@@ -72,9 +72,9 @@ struct StepControl {
     radius = length;
     return length >= largest_residual && rejected <= kRejectionsForFree + accepted;
   }
-  /// It does, as a plain one always does. True: only kKeptAfterRejection differences are of any further use.
+  /// Call if it does, and for every plain round. True: only kKeptAfterRejection differences are still useful.
   [[nodiscard]] FEDSINKHORN_HOST_DEVICE bool accept(const Seen& seen, bool is_plain) {
-    // The plain image cannot fall short but for noise.
+    // Only noise can make the plain image fall short.
     if (is_plain && seen.dual < floor - slack) {
       slack = 2 * (floor - seen.dual);
       has_met_noise = true;
@@ -89,16 +89,16 @@ struct StepControl {
     has_rejected = false;
     return had_rejected;
   }
-  /// Where what a round gains is no more than noise, differences of rounds are noise, too.
+  /// If the gain of a round is no more than noise, differences of rounds are noise too.
   [[nodiscard]] FEDSINKHORN_HOST_DEVICE bool is_all_noise() const {
     return has_met_noise && gain <= kNoiseAlone * slack;
   }
-  /// The next step is the plain one.
+  /// Makes the next step a plain one.
   FEDSINKHORN_HOST_DEVICE void step_plainly() {
     length = 0;
     is_cut = false;
   }
-  /// The next step would be that long: the share of it that is made.
+  /// wanted: the length of the next step. Returns the share of it to take.
   [[nodiscard]] FEDSINKHORN_HOST_DEVICE double share_of_step(double wanted) {
     length = wanted;
     radius = least(greatest(radius, largest_residual), reach);
@@ -108,7 +108,7 @@ struct StepControl {
     length = radius;
     return share;
   }
-  /// What is remembered is of no further use; what is known of noise, and the counts, are.
+  /// Forgets the history, but keeps the noise level and the counts.
   FEDSINKHORN_HOST_DEVICE void restart() {
     step_plainly();
     radius = reach;

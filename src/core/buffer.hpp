@@ -13,8 +13,8 @@
 
 namespace fedsinkhorn {
 
-/// An array of T aligned to a cache line, its content undefined at first (so that the threads that will use a page are
-/// the ones that touch it first). Large ones ask for huge pages: streaming through 4 KiB pages wastes bandwidth.
+/// An array of T aligned to a cache line. Its content is undefined at first, so that the threads that will use a page
+/// touch it first. Large arrays ask for huge pages: streaming through 4 KiB pages wastes bandwidth.
 template <class T>
 class Buffer {
  public:
@@ -42,7 +42,7 @@ class Buffer {
     void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
     if (memory == nullptr) throw std::bad_alloc();
 #ifdef __linux__
-    if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // a hint: failure costs speed alone
+    if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // a hint: failure only costs speed
 #endif
     return static_cast<T*>(memory);
   }

@@ -27,7 +27,7 @@ std::optional<std::size_t> parse_size(std::string_view text) {
   return std::nullopt;
 }
 
-// What /sys tells of the first processor's caches.
+// Cache size of the first processor according to /sys.
 std::optional<std::size_t> size_in_sys(int level) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
@@ -43,7 +43,7 @@ std::optional<std::size_t> size_in_sys(int level) {
   return std::nullopt;
 }
 
-// sysconf comes second: in a virtual machine it was seen to add up the last levels of processors that are not there.
+// sysconf comes second: in a virtual machine it added up the last levels of processors that do not exist.
 std::optional<std::size_t> size_of_level(int level, int name) {
   if (const auto size = size_in_sys(level)) return size;
   const long size = sysconf(name);

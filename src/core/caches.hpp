@@ -8,19 +8,19 @@
 namespace fedsinkhorn {
 
 struct Caches {
-  std::size_t second = std::size_t{512} << 10U;  ///< bytes of a core's own second-level cache
-  std::size_t last = std::size_t{8} << 20U;      ///< bytes of the largest cache, which cores share
-  std::size_t line = 64;                         ///< bytes that are fetched together
+  std::size_t second = std::size_t{512} << 10U;  ///< second-level cache of one core, in bytes
+  std::size_t last = std::size_t{8} << 20U;      ///< largest cache, shared by cores, in bytes
+  std::size_t line = 64;                         ///< bytes fetched together
 };
 
-/// The variable of the environment that says how large they are to be taken for: "512K" (the second level) or
-/// "512K,32M" (and the last). Tests and benchmarks try other machines by it.
+/// The environment variable that overrides the sizes: "512K" (second level) or "512K,32M" (second and last). Tests and
+/// benchmarks use it to imitate other machines.
 inline constexpr const char* kForcedCaches = "FEDSINKHORN_CACHES";
 
-/// "512K,32M" as sizes; what it does not say is as in `otherwise`. Throws InputError.
+/// Parses "512K,32M"; sizes not given are taken from `otherwise`. Throws InputError.
 [[nodiscard]] Caches parse_caches(std::string_view text, const Caches& otherwise);
 
-/// Of this machine, as the system tells; what it does not tell is a cautious guess. Looked up once.
+/// Of this machine, as reported by the system, or a cautious guess. Looked up once.
 [[nodiscard]] const Caches& caches();
 
 /// "1 MB second level, 32 MB last level".

@@ -1,5 +1,5 @@
-// Products and sums of sizes that come from outside: flags, files, other clients. Unsigned arithmetic wraps without a
-// word, so whoever forms one of them asks here whether it can be counted at all.
+// Products and sums of sizes from outside: flags, files, other clients. Unsigned arithmetic wraps silently, so such
+// sizes are computed here, with a check.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Sums that do not depend on the order of their terms: about 32 digits are carried and 16 are shown. Clients that add
-// up their parts thereby get what one client would get.
+// Sums that do not depend on the order of their terms: about 32 digits are carried, 16 are shown. So clients that add
+// up their parts get the same sum as a single client.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct ExactSum {
     add(other.value);
     rest += other.rest;
   }
-  /// Infinities and NaN come out as plain summation has them.
+  /// Infinities and NaN are as in plain summation.
   [[nodiscard]] double total() const { return std::isfinite(value) ? value + rest : value; }
 };
 

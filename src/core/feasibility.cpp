@@ -40,7 +40,7 @@ double mass_of(const Indices& indices, std::span<const double> masses) {
                          [masses](double sum, std::size_t index) { return sum + masses[index]; });
 }
 
-/// Makes witnesses in the caller's masses out of the set on the heavy side.
+/// Builds witnesses in the caller's masses from the set on the heavy side.
 class Witness {
  public:
   Witness(const PairSet& allowed, std::span<const double> a, std::span<const double> b)
@@ -111,7 +111,7 @@ std::size_t find_overfull_row(const PairSet& allowed, const Demand& demand) {
   return kNone;
 }
 
-/// The same for columns. Reads by rows all the same; columns covered already are masked out.
+/// The same for columns. Still reads by rows; columns already covered are masked out.
 std::size_t find_overfull_column(const PairSet& allowed, const Demand& demand) {
   std::vector<Units> uncovered(demand.columns);
   Words wanting = no_columns(allowed);
@@ -181,8 +181,8 @@ class DisjointSets {
 DisjointSets components_of(const PairSet& allowed) {
   const std::size_t rows = allowed.rows();
   DisjointSets sets(rows + allowed.columns());
-  // `known` are columns known to be in the component of the row before. They need not be joined one by one again, which
-  // in a matrix with few forbidden pairs is nearly all of them.
+  // `known`: columns known to be in the component of the previous row. They need not be joined again one by one, and
+  // with few forbidden pairs that is nearly all of them.
   Words known = no_columns(allowed);
   for (std::size_t i = 0; i < rows; ++i) {
     const auto words = allowed.row(i);
@@ -199,7 +199,7 @@ DisjointSets components_of(const PairSet& allowed) {
   return sets;
 }
 
-/// The component with the fewest rows among those with heavier rows, columns among those with heavier columns.
+/// The component with the fewest rows or columns on its heavier side.
 std::optional<Shortfall> component_shortfall(const PairSet& allowed, const Demand& demand, const Witness& witness) {
   struct Component {
     std::size_t rows = 0;
@@ -244,8 +244,8 @@ std::optional<Shortfall> component_shortfall(const PairSet& allowed, const Deman
 
 // ---- Witnesses from a maximum flow ----
 
-/// All rows that the residual graph reaches from `rows`, these included: with a row come the columns it may use, and
-/// with a column the rows that fill it.
+/// All rows that the residual graph reaches from `rows`, including these: a row leads to the columns it may use, a
+/// column to the rows that fill it.
 Indices closure(const PairSet& allowed, const Flows& flows, Indices rows) {
   Words visited_columns = no_columns(allowed);
   std::vector<bool> visited(allowed.rows());
@@ -268,9 +268,9 @@ Indices closure(const PairSet& allowed, const Flows& flows, Indices rows) {
   return rows;
 }
 
-/// After a maximum flow, the columns reached from a row with mass left are full, and of reached rows only. So the rows
-/// reached carry more than all columns they may use, namely by what is left of them. Returns the smallest such set that
-/// exceeds slack, trying some rows with much left; all rows with mass left if none does alone.
+/// After a maximum flow, the columns reached from a row with mass left are full, and filled by reached rows only. So
+/// the reached rows exceed all columns they may use, by the mass they have left. Returns the smallest such set that
+/// exceeds slack, trying some rows with much mass left; if no single row does, all rows with mass left.
 Indices left_over_rows(const PairSet& allowed, const Flows& flows, const std::vector<Units>& left, Units slack) {
   constexpr std::size_t kTries = 8;  // each may read all of `allowed`
   Indices starts;
@@ -293,10 +293,10 @@ Indices left_over_rows(const PairSet& allowed, const Flows& flows, const std::ve
   return best.empty() ? closure(allowed, flows, std::move(starts)) : best;
 }
 
-/// Greedy flow, then Dinic's phases. Nearly always few of them are needed; if not, a dearer start may be better.
+/// Greedy flow, then Dinic's phases. Few are usually enough; if not, a more expensive start may be better.
 std::optional<Shortfall> flow_shortfall(const PairSet& allowed, const Demand& demand, const Witness& witness,
                                         const StopRequest& stop) {
-  constexpr int kPatience = 50;  // phases; about as costly as the dearer start where half of the pairs are allowed
+  constexpr int kPatience = 50;  // phases; cost about as much as the expensive start if half of the pairs are allowed
   MaximumFlow flow(allowed, demand);
   flow.fill_in_order();
   for (int phase = 0; flow.unplaced() > demand.slack; ++phase) {
@@ -395,7 +395,7 @@ std::string describe(const Shortfall& shortfall, std::span<const std::size_t> ro
   if (partners.empty()) {
     return subject + verb + number(mass, 4) + " but all " + (one ? "its" : "their") + " pairs are forbidden";
   }
-  // "mass 0.5 but only 0.5" would puzzle: as many digits as it takes to tell them apart.
+  // "mass 0.5 but only 0.5" would confuse: print as many digits as are needed to tell them apart.
   constexpr int kFewDigits = 4;
   constexpr int kAllDigits = 17;
   int digits = kFewDigits;

@@ -2,8 +2,8 @@
 //
 //   u = a / q,  q = K v            v = b / r,  r = K' u
 //
-// Everything that makes half-steps uses this: the loop, local steps, async, the log-domain reference, 50 digits and the
-// kernels of devices. Another rule for the marginals is a change here alone.
+// Every half-step uses this: the loop, local steps, async, the log-domain reference, 50 digits and device kernels.
+// Another rule for the marginals only changes this file.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace fedsinkhorn {
 
-/// From a mass and a product to a scaling. A plain value, so that kernels of devices can take it as an argument.
+/// From a mass and a product to a scaling. A plain value, so that device kernels can take it as an argument.
 struct ScalingRule {
   /// The scaling that gives a row or column its mass. Without mass it is 0, whatever the product.
   template <class Real>
@@ -27,11 +27,11 @@ struct ScalingRule {
   [[nodiscard]] double potential(double epsilon, double mass, double log_product) const {
     return mass > 0 ? epsilon * (std::log(mass) - log_product) : -std::numeric_limits<double>::infinity();
   }
-  /// epsilon log(scaling / mass), likewise.
+  /// epsilon log(scaling / mass), given the logarithm of the product.
   [[nodiscard]] double relative_potential(double epsilon, double log_product) const { return -epsilon * log_product; }
 };
 
-/// One side of one target, as one client holds it.
+/// One side of one target, as held by one client.
 struct HalfStep {
   std::span<const double> masses{};
   ScalingRule rule{};
@@ -43,7 +43,7 @@ struct HalfStep {
   void scale(std::span<const double> products, std::span<double> next) const {
     for (std::size_t i = 0; i < next.size(); ++i) next[i] = rule.scaling(masses[i], products[i]);
   }
-  /// As much of the step from `before` to `next` as is wanted.
+  /// Applies relaxation and damping to the step from `before` to `next`.
   void shorten(std::span<const double> before, std::span<double> next) const {
     if (relaxation != 1) relax(before, next);
     if (damping != 1) damp(before, next);

@@ -13,16 +13,17 @@ ErrorPart part_of(Norm norm, std::size_t count, const Difference& difference) {
     case Norm::l2:
       for (std::size_t i = 0; i < count; ++i) part.add(difference(i) * difference(i));
       return part;
-    case Norm::linf: break;
+    case Norm::linf:
+      for (std::size_t i = 0; i < count; ++i) part.value = worse(part.value, std::abs(difference(i)));
+      return part;
   }
-  for (std::size_t i = 0; i < count; ++i) part.value = worse(part.value, std::abs(difference(i)));
   return part;
 }
 
 }  // namespace
 
 ErrorPart error_part(Norm norm, const double* scaling, const double* product, const double* mass, std::size_t count) {
-  // Where there is no mass the scaling is 0 and the product may be anything, infinite too.
+  // Without mass the scaling is 0 and the product may be anything, even infinite.
   return part_of(norm, count,
                  [=](std::size_t i) { return (scaling[i] == 0 ? 0.0 : scaling[i] * product[i]) - mass[i]; });
 }
@@ -32,12 +33,22 @@ ErrorPart error_part(Norm norm, const double* sums, const double* mass, std::siz
 }
 
 ErrorPart combined(Norm norm, const ErrorPart& x, const ErrorPart& y) {
-  if (norm == Norm::linf) return {worse(x.value, y.value), 0};
-  ErrorPart sum = x;
-  sum.add(y);
-  return sum;
+  ErrorPart both = x;
+  switch (norm) {
+    case Norm::l1:
+    case Norm::l2: both.add(y); break;
+    case Norm::linf: both = {worse(x.value, y.value), 0}; break;
+  }
+  return both;
 }
 
-double error_of(Norm norm, const ErrorPart& all) { return norm == Norm::l2 ? std::sqrt(all.total()) : all.total(); }
+double error_of(Norm norm, const ErrorPart& all) {
+  switch (norm) {
+    case Norm::l2: return std::sqrt(all.total());
+    case Norm::l1:
+    case Norm::linf: break;
+  }
+  return all.total();
+}
 
 }  // namespace fedsinkhorn

@@ -9,10 +9,10 @@
 
 namespace fedsinkhorn {
 
-/// What some entries contribute to a norm: the sum of |x|, of x^2, or the largest |x|.
+/// The contribution of some entries to a norm: the sum of |x|, of x^2, or the largest |x|.
 using ErrorPart = ExactSum;
 
-/// Of scaling * product - mass; NaN if anything is.
+/// Of scaling * product - mass; NaN if any of them is.
 [[nodiscard]] ErrorPart error_part(Norm norm, const double* scaling, const double* product, const double* mass,
                                    std::size_t count);
 /// Of sums - mass.
@@ -21,7 +21,7 @@ using ErrorPart = ExactSum;
 /// Both parts together.
 [[nodiscard]] ErrorPart combined(Norm norm, const ErrorPart& x, const ErrorPart& y);
 
-/// The norm, all parts being in.
+/// The norm, from all parts combined.
 [[nodiscard]] double error_of(Norm norm, const ErrorPart& all);
 
 /// The larger of two errors; a NaN is worse than any number.

@@ -14,9 +14,9 @@
 
 namespace fedsinkhorn {
 
-/// Mass as an integer, the total being about 2^60. Integers make the flow exact: no residual is ever left over by
-/// rounding, so Dinic's bound on the number of phases holds as proved. 60 bits keep every bit of a double down to
-/// 2^-8 of the total, and leave room for sums of sides that rounded up.
+/// Mass as an integer, with a total of about 2^60. Integers make the flow exact: rounding leaves no residual, so
+/// Dinic's bound on the number of phases holds. 60 bits keep every bit of a double down to 2^-8 of the total, with room
+/// for sums that were rounded up.
 using Units = std::int64_t;
 inline constexpr int kUnitBits = 60;
 
@@ -27,10 +27,10 @@ inline constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 struct Demand {
   std::vector<Units> rows;
   std::vector<Units> columns;
-  Units slack;  ///< as much may stay unplaced
+  Units slack;  ///< mass that may stay unplaced
 };
 
-/// What arrives at each column and from which row, column after column.
+/// The flow into each column and its origin, column after column.
 struct Flows {
   struct Part {
     std::size_t row;
@@ -43,7 +43,7 @@ struct Flows {
     return {parts.data() + first[column], first[column + 1] - first[column]};
   }
 
-  /// The same flows as seen from the rows: what each of `rows` sends, a column's number in Part::row.
+  /// The same flows seen from the rows: what each of `rows` sends, with the column's number in Part::row.
   [[nodiscard]] Flows transposed(std::size_t rows) const {
     Flows result{Indices(rows + 1), std::vector<Part>(parts.size())};
     for (const Part& part : parts) {
@@ -61,8 +61,8 @@ struct Flows {
 };
 
 /// Dinic's algorithm for source -> rows -> allowed pairs -> columns -> sink. Pairs have no capacity, so in the residual
-/// graph a row leads to every column it may use (a row of bits), and a column leads to the rows that fill it (a short
-/// list). Hence searches go over rows by words of bits, and what the flow is on a pair is stored where it is positive.
+/// graph a row leads to every column it may use (a row of bits), and a column to the rows that fill it (a short list).
+/// So searches go over rows by words of bits, and only positive flows are stored.
 class MaximumFlow {
  public:
   MaximumFlow(const PairSet& allowed, const Demand& demand)
@@ -82,7 +82,7 @@ class MaximumFlow {
     }
   }
 
-  /// Each row in turn fills the first columns that have room. Optimal for a band in its natural order.
+  /// Each row in turn fills the first columns with room. Optimal for a band in its natural order.
   void fill_in_order() {
     for (std::size_t i = 0; i < allowed_->rows(); ++i) {
       fill(i, open_, [](std::size_t) {});
@@ -90,10 +90,10 @@ class MaximumFlow {
     merge_placed();
   }
 
-  /// Rows with the fewest columns to choose from first, and whenever a row has one column with room left, that row at
-  /// once (Karp and Sipser's rule). Optimal where every choice is forced, such as in a shuffled triangle, which would
-  /// take augment() as many phases as there are rows. Columns with room for `crumb` or less count as full, lest the
-  /// rounding of the masses hide that a choice is forced. Costs a step for each allowed pair, and their transpose.
+  /// Rows with the fewest columns to choose from first, and a row with a single column left at once (Karp and Sipser's
+  /// rule). Optimal if every choice is forced, such as in a shuffled triangle, for which augment() would take as many
+  /// phases as there are rows. Columns with room for `crumb` or less count as full, so that rounded masses do not hide
+  /// forced choices. Costs one step per allowed pair, and their transpose.
   void fill_forced_first(Units crumb) {
     const PairSet rows_of = allowed_->transposed();
     Indices choices(allowed_->rows());
@@ -132,8 +132,8 @@ class MaximumFlow {
     merge_placed();
   }
 
-  /// One phase: all shortest augmenting paths. False when there was none, that is when the flow is maximal.
-  /// The shortest path grows with every phase, so there are at most min(rows, columns) + 1 of them.
+  /// One phase: all shortest augmenting paths. Returns false if there was none, so the flow is maximal. The shortest
+  /// path grows in every phase, so there are at most min(rows, columns) + 1 phases.
   bool augment() {
     if (!find_levels()) {
       return false;
@@ -151,13 +151,13 @@ class MaximumFlow {
   [[nodiscard]] const Flows& flows() const { return flows_; }
 
  private:
-  /// Columns of one level within one word. A level as a list of its non-zero words costs no more than its columns, so
-  /// that many thin levels (a band) stay as cheap as a few wide ones.
+  /// Columns of one level within one word. A level is a list of its non-zero words and costs no more than its columns,
+  /// so many thin levels (a band) are as cheap as a few wide ones.
   struct Group {
     std::size_t word;
     std::uint64_t columns;  ///< those that may still lead to an open column
   };
-  /// A path in the making: from `row` to `column`, and back along the flow flows_.parts[part] to the next row.
+  /// A path under construction: from `row` to `column`, and back along flows_.parts[part] to the next row.
   struct Step {
     std::size_t row;
     std::size_t column;
@@ -170,7 +170,7 @@ class MaximumFlow {
     Units amount;
   };
 
-  /// Puts what is left of `row` into columns of `room`, and calls after(column) for each of them.
+  /// Puts the rest of `row` into columns of `room`, and calls after(column) for each of them.
   template <class After>
   void fill(std::size_t row, const Words& room, After after) {
     const auto words = allowed_->row(row);
@@ -183,7 +183,7 @@ class MaximumFlow {
     }
   }
 
-  /// From `row` to `column`, at the end of a path that began at `root`.
+  /// Places mass from `row` to `column`, at the end of a path that began at `root`.
   void place(std::size_t root, std::size_t row, std::size_t column, Units amount) {
     placed_.push_back({row, column, amount});
     row_left_[root] -= amount;
@@ -297,7 +297,7 @@ class MaximumFlow {
 
   void drop(std::size_t column) { groups_[column_group_[column]].columns &= ~PairSet::bit(column); }
 
-  /// Depth-first search along the levels for all that `root` can still get rid of. Not recursive: paths may be as long
+  /// Depth-first search along the levels for all mass that `root` can still place. Not recursive: paths may be as long
   /// as there are rows.
   void drain(std::size_t root) {
     const std::size_t last_level = level_first_.size() - 2;
@@ -353,7 +353,7 @@ class MaximumFlow {
     return row;
   }
 
-  /// Adds what was placed to the flows and forgets flows that became zero.
+  /// Adds the placed mass to the flows and removes flows that became zero.
   void merge_placed() {
     for (std::size_t j = 0; j < allowed_->columns(); ++j) {
       for (const Flows::Part& part : flows_.into(j)) {
@@ -374,7 +374,7 @@ class MaximumFlow {
     placed_.clear();
 
     // Now next[j] is the end of column j. A row may occur in it several times: where[i] is its first place in `parts`,
-    // out of date if that lies before the column's own first place.
+    // out of date if before the column's own first place.
     flows_.parts.clear();
     Indices where(allowed_->rows(), kNone);
     for (std::size_t j = 0, p = 0; j < allowed_->columns(); ++j) {
@@ -397,9 +397,9 @@ class MaximumFlow {
   std::vector<Units> column_left_;  ///< not yet filled
   Words open_;                      ///< columns with column_left_ > 0
   Flows flows_;
-  std::vector<Placed> placed_;  ///< since flows_ was put together last
+  std::vector<Placed> placed_;  ///< since flows_ was last assembled
 
-  // Of the phase under way. Cursors say how far a row has come in its level's groups, a column in its flows.
+  // State of the current phase. Cursors: how far a row is in its level's groups, a column in its flows.
   Indices row_level_;
   Indices row_cursor_;
   Indices column_cursor_;

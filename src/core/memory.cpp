@@ -28,7 +28,7 @@ std::optional<std::uint64_t> kibibytes_in(const char* path, const std::string& f
   return std::nullopt;
 }
 
-// A file holding one number; "max" (no limit) and a missing file give nothing.
+// Reads a file with one number; "max" (no limit) and a missing file give nothing.
 std::optional<std::uint64_t> number_in(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
   return std::nullopt;
 }
 
-// Control groups nest: the tightest limit on the way up holds.
+// Control groups nest: the tightest limit up the hierarchy applies.
 std::uint64_t control_group_leaves() {
   std::ifstream file("/proc/self/cgroup");
   std::string line;

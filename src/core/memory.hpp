@@ -1,4 +1,4 @@
-// How much memory there is, asked before it is needed.
+// How much memory is available, to check before allocating.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 
 namespace fedsinkhorn {
 
-/// Bytes this process may still allocate without swapping or being killed: the least of what the kernel calls
+/// Bytes this process may still allocate without swapping or being killed: the smallest of what the kernel reports as
 /// available, what the control group allows, and what the address-space limit (ulimit -v) leaves.
 [[nodiscard]] std::uint64_t available_memory();
 
-/// Bytes of memory of this machine.
+/// Bytes of memory in this machine.
 [[nodiscard]] std::uint64_t total_memory();
 
-/// The largest resident set this process has had, in bytes; 0 if the system does not say.
+/// The largest resident set of this process so far, in bytes; 0 if unknown.
 [[nodiscard]] std::uint64_t peak_memory();
 
 /// "12.8 GB": decimal units, three digits.

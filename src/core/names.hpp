@@ -1,11 +1,11 @@
-// Names of the choices, as the command line takes them and the summary prints them.
+// Names of the choices, as used on the command line and in the summary. Every name stands in one switch without a
+// default, so that the compiler reports a choice that has none.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
@@ -13,82 +13,113 @@
 
 namespace fedsinkhorn {
 
-template <class Choice>
-struct Names;
+// Empty for what is no enumerator.
 
-template <>
-struct Names<Metric> {
-  static constexpr std::array kList = {std::pair{Metric::sqeuclidean, "sqeuclidean"},
-                                       std::pair{Metric::euclidean, "euclidean"}, std::pair{Metric::cosine, "cosine"}};
-};
-template <>
-struct Names<Norm> {
-  static constexpr std::array kList = {std::pair{Norm::l1, "l1"}, std::pair{Norm::l2, "l2"},
-                                       std::pair{Norm::linf, "linf"}};
-};
-template <>
-struct Names<Precision> {
-  static constexpr std::array kList = {
-      std::pair{Precision::float64, "float64"},   std::pair{Precision::float32, "float32"},
-      std::pair{Precision::mixed, "mixed"},       std::pair{Precision::digits50, "50"},
-      std::pair{Precision::bfloat16, "bfloat16"}, std::pair{Precision::tf32, "tf32"}};
-};
-template <>
-struct Names<Passes> {
-  static constexpr std::array kList = {std::pair{Passes::fused, "fused"}, std::pair{Passes::two, "two"}};
-};
-template <>
-struct Names<KernelKind> {
-  static constexpr std::array kList = {std::pair{KernelKind::dense, "dense"}, std::pair{KernelKind::online, "online"}};
-};
-template <>
-struct Names<Stabilization> {
-  static constexpr std::array kList = {std::pair{Stabilization::absorption, "absorption"},
-                                       std::pair{Stabilization::log, "log"}};
-};
-template <>
-struct Names<Feasibility> {
-  static constexpr std::array kList = {std::pair{Feasibility::check, "check"}, std::pair{Feasibility::skip, "skip"}};
-};
-template <>
-struct Names<Status> {
-  static constexpr std::array kList = {
-      std::pair{Status::converged, "converged"}, std::pair{Status::iteration_limit, "iteration_limit"},
-      std::pair{Status::diverged, "diverged"}, std::pair{Status::interrupted, "interrupted"},
-      std::pair{Status::client_lost, "client_lost"}};
-};
-template <>
-struct Names<DampingKind> {
-  static constexpr std::array kList = {std::pair{DampingKind::arithmetic, "arithmetic"},
-                                       std::pair{DampingKind::geometric, "geometric"}};
-};
-
-template <class Choice>
-[[nodiscard]] constexpr std::string_view name_of(Choice choice) {
-  for (const auto& [value, name] : Names<Choice>::kList) {
-    if (value == choice) return name;
+[[nodiscard]] constexpr std::string_view name_of(Metric metric) {
+  switch (metric) {
+    case Metric::sqeuclidean: return "sqeuclidean";
+    case Metric::euclidean: return "euclidean";
+    case Metric::cosine: return "cosine";
   }
-  return "?";
+  return {};
 }
 
+[[nodiscard]] constexpr std::string_view name_of(Norm norm) {
+  switch (norm) {
+    case Norm::l1: return "l1";
+    case Norm::l2: return "l2";
+    case Norm::linf: return "linf";
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view name_of(Precision precision) {
+  switch (precision) {
+    case Precision::float64: return "float64";
+    case Precision::float32: return "float32";
+    case Precision::mixed: return "mixed";
+    case Precision::digits50: return "50";
+    case Precision::bfloat16: return "bfloat16";
+    case Precision::tf32: return "tf32";
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view name_of(Passes passes) {
+  switch (passes) {
+    case Passes::fused: return "fused";
+    case Passes::two: return "two";
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view name_of(Stabilization stabilization) {
+  switch (stabilization) {
+    case Stabilization::absorption: return "absorption";
+    case Stabilization::log: return "log";
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view name_of(Feasibility feasibility) {
+  switch (feasibility) {
+    case Feasibility::check: return "check";
+    case Feasibility::skip: return "skip";
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view name_of(DampingKind kind) {
+  switch (kind) {
+    case DampingKind::arithmetic: return "arithmetic";
+    case DampingKind::geometric: return "geometric";
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view name_of(Status status) {
+  switch (status) {
+    case Status::converged: return "converged";
+    case Status::iteration_limit: return "iteration_limit";
+    case Status::diverged: return "diverged";
+    case Status::interrupted: return "interrupted";
+    case Status::client_lost: return "client_lost";
+  }
+  return {};
+}
+
+/// All of them: enumerators count from 0, and the first number without a name is none.
 template <class Choice>
-[[nodiscard]] constexpr std::optional<Choice> choice_named(std::string_view wanted) {
-  for (const auto& [value, name] : Names<Choice>::kList) {
-    if (wanted == name) return value;
+[[nodiscard]] std::vector<Choice> all_choices() {
+  std::vector<Choice> all;
+  for (int k = 0; !name_of(static_cast<Choice>(k)).empty(); ++k) all.push_back(static_cast<Choice>(k));
+  return all;
+}
+
+[[nodiscard]] inline std::string_view name_of(const KernelName& kernel) { return kernel.text(); }
+
+template <class Choice>
+[[nodiscard]] std::optional<Choice> choice_named(std::string_view wanted) {
+  for (const Choice choice : all_choices<Choice>()) {
+    if (wanted == name_of(choice)) return choice;
   }
   return std::nullopt;
 }
 
 /// "a, b or c", for messages.
-template <class Choice>
-[[nodiscard]] std::string alternatives() {
+[[nodiscard]] inline std::string alternatives(const std::vector<std::string_view>& names) {
   std::string text;
-  const auto& list = Names<Choice>::kList;
-  for (std::size_t k = 0; k < list.size(); ++k) {
-    if (k > 0) text += k + 1 == list.size() ? " or " : ", ";
-    text += list[k].second;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (k > 0) text += k + 1 == names.size() ? " or " : ", ";
+    text += names[k];
   }
   return text;
+}
+template <class Choice>
+[[nodiscard]] std::string alternatives() {
+  std::vector<std::string_view> names;
+  for (const Choice choice : all_choices<Choice>()) names.push_back(name_of(choice));
+  return alternatives(names);
 }
 
 }  // namespace fedsinkhorn

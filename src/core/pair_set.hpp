@@ -1,4 +1,4 @@
-// Sets of pairs and of columns, a bit each.
+// Sets of pairs and of columns, one bit each.
 #pragma once
 
 #include <bit>
@@ -9,8 +9,8 @@
 
 namespace fedsinkhorn {
 
-/// Which pairs (row, column) are allowed, a bit each: about rows * columns / 8 bytes.
-/// Thread safety: different rows share no word, so threads may fill different rows at once.
+/// Which pairs (row, column) are allowed, one bit each: about rows * columns / 8 bytes. Thread safety: rows share no
+/// word, so threads may fill different rows at once.
 class PairSet {
  public:
   static constexpr std::size_t kWordBits = 64;
@@ -22,15 +22,15 @@ class PairSet {
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
 
-  /// Precondition of the three: i < rows(), j < columns().
+  /// Precondition of all three: i < rows(), j < columns().
   void allow(std::size_t i, std::size_t j) { words_[i * stride_ + j / kWordBits] |= bit(j); }
   void forbid(std::size_t i, std::size_t j) { words_[i * stride_ + j / kWordBits] &= ~bit(j); }
   [[nodiscard]] bool allowed(std::size_t i, std::size_t j) const {
     return (words_[i * stride_ + j / kWordBits] & bit(j)) != 0;
   }
 
-  /// The words of row i: column j is bit j % 64 of word j / 64. The bits past the last column are zero, and whoever
-  /// writes words keeps them so.
+  /// The words of row i: column j is bit j % 64 of word j / 64. The bits past the last column are zero; code that
+  /// writes words must keep them zero.
   [[nodiscard]] std::span<const std::uint64_t> row(std::size_t i) const {
     return {words_.data() + i * stride_, stride_};
   }

@@ -10,17 +10,16 @@
 
 namespace fedsinkhorn {
 
-/// Has the threads ready that loops of the calling thread will use. Throws InputError where the system refuses them.
+/// Creates the threads that loops of the calling thread will use. Throws InputError if the system refuses them.
 inline void reserve_threads(int threads) {
   if (threads > 1) (void)ThreadPool::of_this_thread(static_cast<std::size_t>(threads));
 }
 
-/// Calls body(chunk, thread) for every chunk in [0, chunks) on up to `threads` threads, the calling one among them.
-/// thread < threads, and no two chunks have the same number at the same time. A thread begins with its own share of
-/// consecutive chunks, the same in every loop of this shape, and then takes what is left of others' shares: a core that
-/// is busy elsewhere does not hold up the rest. Results must therefore not depend on which thread ran a chunk. If
-/// bodies throw, one of the exceptions is thrown again when all have ended. A loop inside a body runs on its thread
-/// alone.
+/// Calls body(chunk, thread) for every chunk in [0, chunks) on up to `threads` threads, including the calling one.
+/// thread < threads, and no two chunks run with the same thread number at the same time. Each thread begins with its
+/// own share of consecutive chunks, the same in every loop of this shape, then takes chunks left in other shares, so
+/// that a busy core does not hold up the rest. Results must not depend on which thread ran a chunk. If bodies throw,
+/// one of the exceptions is rethrown after all have ended. A loop inside a body runs on its thread alone.
 template <class Body>
 void parallel_chunks(int threads, std::size_t chunks, const Body& body) {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();  // the pool counts them in 32 bits

@@ -7,13 +7,13 @@
 namespace fedsinkhorn {
 namespace {
 
-/// What stands at the start of a text. length 0: no valid UTF-8.
+/// The first character of a text. length 0: invalid UTF-8.
 struct Character {
   char32_t code = 0;
   std::size_t length = 0;
 };
 
-// Overlong forms, surrogates and codes above 10FFFF are invalid, too.
+// Overlong forms, surrogates and codes above 10FFFF are invalid too.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char lead = byte(0);
@@ -30,7 +30,7 @@ Character first_of(std::string_view text) {
   return {code, length};
 }
 
-/// Control characters, line separators, and those that change the direction of writing or have no width.
+/// False for control characters, line separators, and characters that change the writing direction or have no width.
 bool is_plain(char32_t code) {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
   const bool formats = (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||

@@ -7,7 +7,7 @@
 
 namespace fedsinkhorn {
 
-/// Longest word and longest line that are shown, in characters.
+/// Longest word and longest line shown, in characters.
 inline constexpr std::size_t kLongestWord = 400;
 inline constexpr std::size_t kLongestLine = 1000;
 
@@ -15,14 +15,14 @@ inline constexpr std::size_t kLongestLine = 1000;
 /// and characters that reorder or hide others (\u202e). Nothing in the result moves the cursor or breaks the line.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// At most `most` characters (code points of valid UTF-8); of a longer text the middle becomes "...".
+/// At most `most` characters (code points of valid UTF-8); in a longer text "..." replaces the middle.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 
 /// A name, escaped and shortened.
 [[nodiscard]] std::string printable_word(std::string_view word);
 
-/// A line of words, escaped and shortened: first long words, so that the rest of the line stays, then the line.
-/// Blanks and line breaks at its end are dropped.
+/// A line of words, escaped and shortened: first long words, to keep the rest of the line, then the line itself.
+/// Trailing blanks and line breaks are dropped.
 [[nodiscard]] std::string printable_line(std::string_view line);
 
 }  // namespace fedsinkhorn

@@ -12,7 +12,7 @@ int processors_online() { return std::max(1, static_cast<int>(sysconf(_SC_NPROCE
 int processors_allowed() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  // Fails on machines of more than 1024 processors; they can be had all, then.
+  // Fails on machines with more than 1024 processors; all are then assumed available.
   if (sched_getaffinity(0, sizeof set, &set) != 0) return processors_online();
   return std::max(1, CPU_COUNT(&set));
 }

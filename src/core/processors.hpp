@@ -5,7 +5,7 @@ namespace fedsinkhorn {
 
 /// Of this machine.
 [[nodiscard]] int processors_online();
-/// By this process: mpirun binds ranks to some of them, containers have a share.
+/// Allowed for this process: mpirun binds ranks to some of them, containers have a share.
 [[nodiscard]] int processors_allowed();
 
 }  // namespace fedsinkhorn

@@ -13,7 +13,7 @@ struct Range {
   [[nodiscard]] bool operator==(const Range&) const = default;
 };
 
-/// The range of chunk `index` when `count` items are dealt evenly into `chunks`, in multiples of `grain` (the last
+/// The range of chunk `index` when `count` items are split evenly into `chunks`, in multiples of `grain` (the last
 /// chunk takes the remainder).
 [[nodiscard]] inline Range chunk_range(std::size_t count, std::size_t chunks, std::size_t index,
                                        std::size_t grain = 1) {

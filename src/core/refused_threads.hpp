@@ -1,4 +1,4 @@
-// What users are told where the system grants too few threads.
+// The error message for too few threads.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace fedsinkhorn {
 
-/// Refused threads are the user's business.
-[[noreturn]] inline void refuse_threads(const std::string& flag, std::size_t wanted) {
-  throw InputError(flag, "the system grants too few threads, " + std::to_string(wanted) + " are wanted",
-                   "use fewer --clients or --threads, or raise its limit (ulimit -u)");
+/// Missing threads are the user's problem to solve, hence an InputError.
+[[noreturn]] inline void refuse_threads(const std::string& culprit, std::size_t wanted) {
+  throw InputError(culprit, "the system grants too few threads, " + std::to_string(wanted) + " are wanted",
+                   "use fewer `clients` or `threads`, or raise its limit (ulimit -u)");
 }
 
 }  // namespace fedsinkhorn

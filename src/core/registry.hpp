@@ -11,9 +11,8 @@
 
 namespace fedsinkhorn {
 
-/// Entry has a `name`, and a `missing` where it may not be in this build: empty, or why it is not. Entries stay where
-/// they are: references to them remain valid. Adding one is for the start of a program: it must not happen while
-/// another thread solves.
+/// Entry has a `name`, and a `missing` if it may be absent from this build: empty, or the reason. References to entries
+/// stay valid. Add entries at program start, never while another thread solves.
 template <class Entry>
 class Registry {
  public:
@@ -24,21 +23,21 @@ class Registry {
   [[nodiscard]] auto begin() const { return entries_.begin(); }
   [[nodiscard]] auto end() const { return entries_.end(); }
 
-  /// The entry of that name; InputError(flag) listing the alternatives if there is none.
-  const Entry& find(std::string_view name, const std::string& flag) const {
+  /// The entry with that name; throws InputError(culprit) listing the alternatives if there is none.
+  const Entry& find(std::string_view name, const std::string& culprit) const {
     std::string known;
     for (const Entry& entry : entries_) {
       if (entry.name == name) return entry;
       known += (known.empty() ? "" : ", ") + std::string(entry.name);
     }
-    throw InputError(flag, "unknown name '" + std::string(name) + "'", "this build knows: " + known);
+    throw InputError(culprit, "unknown name '" + std::string(name) + "'", "this build knows: " + known);
   }
 
-  /// Likewise, and it must be in this build. remedy: what to use instead.
-  const Entry& find_available(std::string_view name, const std::string& flag, const std::string& remedy) const {
-    const Entry& entry = find(name, flag);
+  /// Like find, but the entry must be in this build. remedy: what to use instead.
+  const Entry& find_available(std::string_view name, const std::string& culprit, const std::string& remedy) const {
+    const Entry& entry = find(name, culprit);
     if (entry.missing.empty()) return entry;
-    throw InputError(flag, "'" + std::string(name) + "' was asked for but this is " + std::string(entry.missing),
+    throw InputError(culprit, "'" + std::string(name) + "' was asked for but this is " + std::string(entry.missing),
                      remedy);
   }
 

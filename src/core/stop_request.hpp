@@ -1,4 +1,4 @@
-// A stop that was asked for, as loops over many rows look for it.
+// A stop request, as checked by loops over many rows.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,13 @@
 
 namespace fedsinkhorn {
 
-/// Seconds that a user who asked for a stop can be made to wait for costs.
+/// Seconds a user may have to wait for costs after requesting a stop.
 inline constexpr double kPatience = 1;
 
-/// Once made it stays made. One client's thread may ignore it, between parallel loops; any thread may ask.
+/// A request stays made. One client's thread may ignore it, between parallel loops; any thread may query it.
 class StopRequest {
  public:
-  /// flag: Options::interrupt, or null: nobody asks. It must outlive this.
+  /// flag: Options::interrupt, or null if nobody can request a stop. Must outlive this.
   explicit StopRequest(const std::atomic<bool>* flag = nullptr) : flag_(flag) {}
 
   [[nodiscard]] bool is_made() const {
@@ -22,7 +22,7 @@ class StopRequest {
   void throw_if_made() const {
     if (is_made()) throw Interrupted();
   }
-  /// From now on: what is left to do is short, and wanted.
+  /// Ignores the request from now on: the remaining work is short and needed.
   void ignore() { is_ignored_ = true; }
   [[nodiscard]] bool is_ignored() const { return is_ignored_; }
 

@@ -1,16 +1,16 @@
-// Time that has passed on this machine.
+// Elapsed time on this machine.
 #pragma once
 
 #include <chrono>
 
 namespace fedsinkhorn {
 
-/// Since some moment that is the same for all processes of this machine.
+/// Since a fixed moment that is the same for all processes of this machine.
 [[nodiscard]] inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Seconds since it was made.
+/// Seconds since construction.
 class Timer {
  public:
   [[nodiscard]] double seconds() const {

@@ -15,8 +15,8 @@
 namespace fedsinkhorn {
 namespace {
 
-// About what it takes to wake a thread that sleeps, so that waiting costs at most twice as much as it has to. Spinning
-// for long would keep a core from the very thread that is waited for.
+// About the time to wake a sleeping thread, so waiting takes at most twice as long as necessary. Spinning longer could
+// take the core from the very thread that is waited for.
 constexpr std::chrono::microseconds kSpin{50};
 
 thread_local bool is_this_thread_at_work = false;
@@ -29,7 +29,7 @@ void pause_processor() {
 #endif
 }
 
-/// A thread's pool. In a forked child the workers are gone: their pool is left alone there, and a new one is made.
+/// A thread's pool. A forked child has no workers: it leaves their pool alone and makes a new one.
 class PoolOfProcess {
  public:
   PoolOfProcess() = default;
@@ -49,7 +49,7 @@ class PoolOfProcess {
 
  private:
   void leave_to_parent() {
-    if (pool_ && process_ != getpid()) (void)pool_.release();  // joining what is not there would last for ever
+    if (pool_ && process_ != getpid()) (void)pool_.release();  // joining threads that do not exist would block forever
   }
 
   std::unique_ptr<ThreadPool> pool_;
@@ -62,7 +62,7 @@ thread_local PoolOfProcess pool_of_this_thread;
 
 void Doorbell::ring() {
   rings_.fetch_add(1);
-  // Both sequentially consistent: either this sees that somebody sleeps, or who is about to sees the ring.
+  // Both sequentially consistent: either this sees a sleeping thread, or a thread about to sleep sees the ring.
   if (is_anybody_asleep_.load()) syscall(SYS_futex, &rings_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
@@ -89,7 +89,7 @@ ThreadPool::ThreadPool(std::size_t threads) : shares_(threads), workers_(threads
     }
   } catch (const std::system_error&) {
     end();
-    refuse_threads("--threads", threads);
+    refuse_threads("`threads`", threads);
   } catch (...) {
     end();
     throw;
@@ -119,7 +119,7 @@ void ThreadPool::run(std::size_t threads, std::uint32_t chunks, Body body) {
   threads_ = threads;
   unfinished_.store(chunks, std::memory_order_relaxed);
   for (std::size_t k = 0; k < threads; ++k) {
-    // From here on workers may begin: what they read is set.
+    // Workers may begin from here on: everything they read is set.
     shares_[k].threads_and_left.store(std::uint64_t{threads} << 32U | chunk_range(chunks, threads, k).size(),
                                       std::memory_order_release);
   }

@@ -6,6 +6,8 @@
 #include <span>
 
 #include "core/exact_sum.hpp"
+#include "cost/metric.hpp"
+#include "cost/points_input.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -157,13 +159,13 @@ std::vector<double> squared_norms(const std::vector<double>& points, std::size_t
 }
 
 BlockPoints block_points(const CostBlock& block, Centring centring) {
-  const auto& clouds = std::get<PointClouds>(block.input->cost);
+  const PointClouds& clouds = block.costs->points()->clouds();
   BlockPoints points;
   points.dimension = columns_of(clouds.x);
   points.metric = clouds.metric;
   points.x = gather(clouds.x, block.rows, block.first_held);
   points.y = gather(clouds.y, block.columns, 0);
-  if (clouds.metric == Metric::cosine) {
+  if (is_of_directions(clouds.metric)) {
     points.x_rest = scale_to_unit_length(points.x, points.dimension);
     points.y_rest = scale_to_unit_length(points.y, points.dimension);
     if (centring == Centring::where_it_pays) {
@@ -175,7 +177,7 @@ BlockPoints block_points(const CostBlock& block, Centring centring) {
     }
     return points;
   }
-  if (clouds.metric == Metric::euclidean) {
+  if (is_root(clouds.metric)) {
     points.unit = unit_for(points);
     divide(points.x, points.unit);
     divide(points.y, points.unit);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cost/cost_block.hpp"
+#include "fedsinkhorn/problem.hpp"
 
 namespace fedsinkhorn {
 
@@ -33,6 +34,7 @@ inline constexpr std::size_t kDirectDimensions = 16;
 /// length.
 enum class Centring { where_it_pays, distances };
 
+/// The block is one of points.
 [[nodiscard]] BlockPoints block_points(const CostBlock& block, Centring centring = Centring::where_it_pays);
 
 [[nodiscard]] std::vector<double> squared_norms(const std::vector<double>& points, std::size_t dimension);

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "core/buffer.hpp"
 #include "core/parallel.hpp"
-#include "cost/matrix_cost.hpp"
-#include "cost/points_cost.hpp"
+#include "cost/cost_input.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
+std::size_t padded(std::size_t columns) { return (columns + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel; }
+
 template <class T>
 void read(const CostSource& cost, Range rows, int threads, T* to) {
   const std::size_t columns = cost.columns();
-  const std::size_t stride = (columns + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel;
+  const std::size_t stride = padded(columns);
   parallel_chunks(threads, rows.size(), [&](std::size_t k, std::size_t) {
     Buffer<double> row(stride);
     cost.fill(rows.first + k, 1, 0, columns, row.data(), stride);
@@ -24,12 +24,19 @@ void read(const CostSource& cost, Range rows, int threads, T* to) {
 
 }  // namespace
 
+const double* RowReader::operator()(std::size_t row) {
+  if (const double* in_place = cost_.row_in_place(row)) return in_place;
+  const std::size_t stride = padded(cost_.columns());
+  if (copy_.size() == 0) copy_ = Buffer<double>(stride);
+  cost_.fill(row, 1, 0, cost_.columns(), copy_.data(), stride);
+  return copy_.data();
+}
+
 void read_rows(const CostSource& cost, Range rows, int threads, double* to) { read(cost, rows, threads, to); }
 void read_rows(const CostSource& cost, Range rows, int threads, float* to) { read(cost, rows, threads, to); }
 
 std::unique_ptr<CostSource> make_cost_source(const CostBlock& block, const cpu::Simd& simd) {
-  if (std::holds_alternative<PointClouds>(block.input->cost)) return make_points_cost(block, simd);
-  return make_matrix_cost(block);
+  return block.costs->source(block, simd);
 }
 
 }  // namespace fedsinkhorn

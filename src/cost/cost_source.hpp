@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "core/buffer.hpp"
 #include "core/range.hpp"
 #include "cost/cost_block.hpp"
 #include "simd/simd.hpp"
@@ -34,11 +35,23 @@ class CostSource {
   virtual void rows_done(std::size_t /*row*/, std::size_t /*row_count*/) const {}
 };
 
+/// One row after the other, all columns: in place if they lie in memory, else copied. For one thread.
+class RowReader {
+ public:
+  explicit RowReader(const CostSource& cost) : cost_(cost) {}
+  /// Holds until the next call.
+  [[nodiscard]] const double* operator()(std::size_t row);
+
+ private:
+  const CostSource& cost_;
+  Buffer<double> copy_;
+};
+
 /// to[k * columns + j] = C(rows.first + k, j), all columns of those rows.
 void read_rows(const CostSource& cost, Range rows, int threads, double* to);
 void read_rows(const CostSource& cost, Range rows, int threads, float* to);
 
-/// Reads the matrix in place or computes costs from points. The block's input must outlive the source.
+/// Reads costs in place or computes them, as the block's input has it.
 [[nodiscard]] std::unique_ptr<CostSource> make_cost_source(const CostBlock& block, const cpu::Simd& simd);
 
 }  // namespace fedsinkhorn

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "cost/block_points.hpp"
+#include "cost/metric.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -197,14 +197,13 @@ std::unique_ptr<CostSource> make_distance(BlockPoints points, const cpu::Simd& s
 
 }  // namespace
 
-std::unique_ptr<CostSource> make_points_cost(const CostBlock& block, const cpu::Simd& simd) {
-  BlockPoints points = block_points(block);
+std::unique_ptr<CostSource> make_points_cost(BlockPoints points, const cpu::Simd& simd) {
   switch (points.metric) {
     case Metric::sqeuclidean: return make_distance<false>(std::move(points), simd);
     case Metric::euclidean: return make_distance<true>(std::move(points), simd);
-    case Metric::cosine: break;
+    case Metric::cosine: return std::make_unique<Cosine>(points, simd);
   }
-  return std::make_unique<Cosine>(points, simd);
+  refuse_metric();
 }
 
 }  // namespace fedsinkhorn

@@ -3,10 +3,11 @@
 
 #include <memory>
 
+#include "cost/block_points.hpp"
 #include "cost/cost_source.hpp"
 
 namespace fedsinkhorn {
 
-[[nodiscard]] std::unique_ptr<CostSource> make_points_cost(const CostBlock& block, const cpu::Simd& simd);
+[[nodiscard]] std::unique_ptr<CostSource> make_points_cost(BlockPoints points, const cpu::Simd& simd);
 
 }  // namespace fedsinkhorn

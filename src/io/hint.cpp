@@ -80,8 +80,8 @@ std::string after_the_limit(const Result& result, const Options& options) {
     remedies.emplace_back("--stabilization absorption");
   } else if (result.method != "auto" && options.precision != Precision::digits50) {
     remedies.emplace_back("--method auto");
-  } else if (result.method == "auto" && options.memory < kMostMemory) {
-    remedies.push_back(fmt::format("--memory {}", kMostMemory));
+  } else if (result.method == "auto" && options.history < kMostHistory) {
+    remedies.push_back(fmt::format("--history {}", kMostHistory));
   }
   remedies.emplace_back("a larger --epsilon");
   remedies.emplace_back("a larger --tolerance");

@@ -344,6 +344,6 @@ Scenario parse_scenario(const std::string& text, const std::string& name) {
 
 Scenario read_scenario(const std::filesystem::path& path) { return parse_scenario(text_of_file(path), path.string()); }
 
-void check_scenario(const Scenario& scenario, std::size_t clients) { Checker("--scenario", clients).check(scenario); }
+void check_scenario(const Scenario& scenario, std::size_t clients) { Checker("`scenario`", clients).check(scenario); }
 
 }  // namespace fedsinkhorn

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/names.hpp"
 #include "fedsinkhorn/version.hpp"
 #include "io/hint.hpp"
+#include "options/option_table.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -102,6 +104,75 @@ Json delays_json(std::span<const DelayRow> delays, std::size_t clients) {
   return json;
 }
 
+/// Whether the solve made use of it.
+bool was_used(const OptionEntry& option, const Result& result) {
+  return option.used_by.field != "topology" || option.used_by.are_named(result.topology);
+}
+
+/// What was asked for, by the names of the fields; where something else ran, that is written over it.
+void add_options(Json& json, const Result& result, const Options& options, double epsilon) {
+  Problem problem;
+  problem.epsilon = epsilon;
+  for (const OptionEntry& option : option_table()) {
+    if (!option.in_summary || !was_used(option, result)) continue;
+    json[std::string(option.field)] = visit_value(option, problem, options, [](const auto& value) -> Json {
+      using Value = std::remove_cvref_t<decltype(value)>;
+      if constexpr (std::is_enum_v<Value> || std::is_same_v<Value, KernelName>) {
+        return name_of(value);
+      } else if constexpr (std::is_same_v<Value, GridShape>) {
+        return {value.rows, value.columns};
+      } else {
+        return value;
+      }
+    });
+  }
+}
+
+void add_what_ran(Json& json, const Result& result, const Options& options) {
+  json["rows"] = result.rows;
+  json["columns"] = result.columns;
+  json["targets"] = result.targets;
+  json["topology"] = result.topology;
+  json["transport"] = result.transport;
+  json["method"] = result.method;
+  json["passes"] = name_of(result.passes);
+  if (!result.pass_plan.empty()) json["pass_plan"] = result.pass_plan;
+  json["precision_is_reduced"] = is_reduced(options.precision);
+  json["backend"] = result.backend;
+  if (!result.device.empty()) json["device"] = result.device;
+  json["simd"] = result.simd;
+  json["threads"] = result.threads;
+  json["kernel_bytes"] = result.kernel_bytes;
+  json["absorptions"] = result.absorptions;
+  json["rejected_rounds"] = result.rejected;
+  json["epsilon_levels"] = result.levels;
+}
+
+Json client_json(const ClientReport& client) {
+  Json json = {{"client", client.client},
+               {"rows", {client.first_row, client.last_row}},
+               {"columns", {client.first_column, client.last_column}},
+               {"compute_seconds", client.compute_seconds},
+               {"communication_seconds", client.communication_seconds},
+               {"bytes_sent", client.sent.total()},
+               {"bytes_received", client.received.total()},
+               {"sent", by_phase(client.sent)},
+               {"received", by_phase(client.received)},
+               {"iterations", client.iterations},
+               {"exchanges", client.exchanges},
+               {"kernel_bytes", client.kernel_bytes},
+               {"peak_memory_bytes", client.peak_memory_bytes}};
+  if (client.device >= 0) json["device"] = client.device;
+  return json;
+}
+
+Json target_json(const TargetResult& target, Norm norm) {
+  return {{"status", name_of(target.status)},
+          {"iterations", target.iterations},
+          {"error", errors(norm, target.error)},
+          {"cost", costs(target.cost)}};
+}
+
 }  // namespace
 
 std::string summary_json(const Result& result, const Options& options, double epsilon) {
@@ -117,66 +188,21 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["error_on_exact_costs"] = errors(result.norm, result.exact_error);
   json["mass"] = result.mass;
   json["mass_rescaled"] = result.mass_rescaled;
-  json["normalize"] = options.normalize;
   json["potentials"] = {{"rounding_error", result.rounding_error}, {"rests_written", result.rests_matter}};
-  json["tolerance"] = options.tolerance;
   json["cost"] = costs(result.cost);
-  json["epsilon"] = epsilon;
-  json["rows"] = result.rows;
-  json["columns"] = result.columns;
-  json["targets"] = result.targets;
-  json["topology"] = result.topology;
-  json["transport"] = result.transport;
-  json["local_steps"] = options.local_steps;
-  if (result.topology == "async") {
-    json["max_staleness"] = options.max_staleness;
-    json["damping"] = options.damping;
-    json["damping_kind"] = name_of(options.damping_kind);
-  }
-  json["method"] = result.method;
-  json["passes"] = name_of(result.passes);
-  if (!result.pass_plan.empty()) json["pass_plan"] = result.pass_plan;
-  json["kernel"] = name_of(options.kernel);
-  json["stabilization"] = name_of(options.stabilization);
-  json["precision"] = name_of(options.precision);
-  json["precision_is_reduced"] = is_reduced(options.precision);
-  json["backend"] = result.backend;
-  if (!result.device.empty()) json["device"] = result.device;
-  json["simd"] = result.simd;
-  json["threads"] = result.threads;
-  json["kernel_bytes"] = result.kernel_bytes;
-  json["absorptions"] = result.absorptions;
-  json["rejected_rounds"] = result.rejected;
-  json["epsilon_levels"] = result.levels;
+  add_options(json, result, options, epsilon);
+  add_what_ran(json, result, options);
   json["clients"] = Json::array();
-  for (const ClientReport& client : result.clients) {
-    json["clients"].push_back({{"client", client.client},
-                               {"rows", {client.first_row, client.last_row}},
-                               {"columns", {client.first_column, client.last_column}},
-                               {"compute_seconds", client.compute_seconds},
-                               {"communication_seconds", client.communication_seconds},
-                               {"bytes_sent", client.sent.total()},
-                               {"bytes_received", client.received.total()},
-                               {"sent", by_phase(client.sent)},
-                               {"received", by_phase(client.received)},
-                               {"iterations", client.iterations},
-                               {"exchanges", client.exchanges},
-                               {"kernel_bytes", client.kernel_bytes},
-                               {"peak_memory_bytes", client.peak_memory_bytes}});
-    if (client.device >= 0) json["clients"].back()["device"] = client.device;
-  }
+  for (const ClientReport& client : result.clients) json["clients"].push_back(client_json(client));
   if (result.targets > 1) {
     json["targets_solved_alone"] = result.targets_solved_alone;
     json["per_target"] = Json::array();
     for (const TargetResult& target : result.per_target) {
-      json["per_target"].push_back({{"status", name_of(target.status)},
-                                    {"iterations", target.iterations},
-                                    {"error", errors(result.norm, target.error)},
-                                    {"cost", costs(target.cost)}});
+      json["per_target"].push_back(target_json(target, result.norm));
     }
   }
   if (!result.delays.empty()) json["delays"] = delays_json(result.delays, result.clients.size());
-  if (result.transport == "simulated") {
+  if (result.clock_is_virtual) {
     json["seed"] = options.scenario.seed;
     json["virtual_seconds"] = result.virtual_seconds;
   }

@@ -16,7 +16,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// No step of log v is longer than this, whatever the precision.
+/// Upper bound on one step of log v, in every precision.
 constexpr double kLongestReach = 64;
 
 }  // namespace
@@ -34,7 +34,7 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       n_(problem.n()),
       m_(problem.m()),
       pacing_(pacing),
-      // A third of the rounds may go into levels above the last.
+      // At most a third of the rounds may be spent on levels above the last.
       annealing_(
           pacing.method.anneals && !problem.has_initial_g && std::min(problem.rows.size(), problem.columns.size()) > 1
               ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations / 3)
@@ -115,7 +115,7 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
 
 void AbsorbedSinkhorn::iterate() {
   while (active() > 0) {
-    // Clients who are several stop when all have heard of it; one who is alone, at once.
+    // Several clients stop once all have been told; a single client stops at once.
     const bool alone = topology_.clients().size() == 1;
     if (stop_ || (alone && monitor_.interrupted())) return finish_interrupted();
     if (runaway_) return finish_all(Status::diverged);
@@ -140,7 +140,7 @@ void AbsorbedSinkhorn::round() {
   const bool check = ran_ahead || monitor_.is_check(checked_, iteration_);
   checked_ = iteration_;
   std::vector<Note> notes(active());
-  // A few operations on each scaling: threads pay off for very many only.
+  // Only a few operations per scaling: threads pay off only when there are very many.
   const int threads = active() * (n_ + m_) < (std::size_t{1} << 17) ? 1 : threads_;
   parallel_chunks(threads, active(), [&](std::size_t k, std::size_t) {
     const HalfStep step = column_step(k);
@@ -158,7 +158,7 @@ void AbsorbedSinkhorn::round() {
                                 notes[k]);
   });
   share(v_next_, notes);
-  if (stop_) {  // some client may have left out a part of it
+  if (stop_) {  // some client may have skipped part of the round
     --iteration_;
     --made_here_;
     return;
@@ -196,8 +196,8 @@ void AbsorbedSinkhorn::half_steps() {
   topology_.columns(active(), u_next_.data(), r_.data());
 }
 
-// Targets that no longer get along with the common kernel. u and v are still those before the round, which is thereby
-// taken back.
+// Sets aside the targets that the common kernel can no longer serve. Their u and v are still those from before the
+// round, so the round is undone for them.
 void AbsorbedSinkhorn::set_unusable_apart(std::vector<Note>& notes) {
   for (std::size_t k = active(); k-- > 0;) {
     if (!notes[k].has(Note::kUnusable) || is_proposal(k)) continue;
@@ -208,7 +208,7 @@ void AbsorbedSinkhorn::set_unusable_apart(std::vector<Note>& notes) {
   }
 }
 
-// Which rounds count; u and v become theirs.
+// Decides which rounds count and takes over their u and v.
 void AbsorbedSinkhorn::decide(std::span<const Note> notes) {
   bool all_count = true;
   for (std::size_t k = 0; is_accelerated() && k < active(); ++k) {
@@ -227,8 +227,8 @@ void AbsorbedSinkhorn::decide(std::span<const Note> notes) {
   }
 }
 
-// Where the next round starts, wherever v is held: at a mixture that all form by themselves, or where the method says,
-// which is then made known.
+// Chooses the start of the next round: a mixture that every holder of v forms by itself, or a point that the method
+// proposes and that is then shared.
 void AbsorbedSinkhorn::mix() {
   if (!is_accelerated()) return;
   bool is_chosen = false;
@@ -242,7 +242,7 @@ void AbsorbedSinkhorn::mix() {
   if (is_chosen) topology_.share(active(), x_.data(), {});
 }
 
-// Iterations between rounds, on what is known of the others. True if there were any.
+// Iterates between rounds on what is known of the other clients. Returns true if any iterations were made.
 bool AbsorbedSinkhorn::run_ahead() {
   const Options& options = monitor_.options();
   const std::vector<const double*> masses_b = masses();
@@ -285,13 +285,13 @@ bool AbsorbedSinkhorn::run_ahead() {
   made_here_ += ahead.own;
   rejected_before_ += std::exchange(seen_ahead_, {}).rejected;
   if (ahead.most == 0) return false;
-  // What was remembered is of rounds before these.
+  // The history belongs to rounds before these iterations.
   x_ = v_;
   for (const auto& acceleration : accelerations_) acceleration->restart();
   return true;
 }
 
-// Whole rounds, but for the one that the caller makes to see where it is.
+// Whole rounds, except the last one: the caller makes it to measure the errors.
 LoneRounds AbsorbedSinkhorn::lone_rounds() {
   const Options& options = monitor_.options();
   LoneRounds rounds;
@@ -300,13 +300,14 @@ LoneRounds AbsorbedSinkhorn::lone_rounds() {
   rounds.u = u_.data();
   rounds.v = v_.data();
   rounds.norm = options.norm;
-  // Virtual time knows of verbs alone.
-  const bool one_by_one = options.local_steps > 1 || options.transport == "simulated" || !pacing_.method.on_device;
+  // Virtual time is only counted for the verbs of a round.
+  const bool one_by_one =
+      options.local_steps > 1 || topology_.clients().communicator().clock_is_virtual() || !pacing_.method.on_device;
   rounds.most = one_by_one ? 0 : options.max_iterations - 1 - iteration_;
   rounds.look_every = annealing_.patience();
   rounds.tolerance = annealing_.is_last() ? monitor_.tolerance() : 0;
   if (active() == 1 && iteration_ < confirm_from_[0]) {
-    // A claim has just failed: until the next one there is nothing to look for.
+    // A check has just failed, so there is nothing to look for until the next one.
     rounds.tolerance = 0;
     rounds.most = std::min(rounds.most, confirm_from_[0] - 1 - iteration_);
   }
@@ -340,7 +341,7 @@ std::vector<const double*> AbsorbedSinkhorn::masses() const {
   return result;
 }
 
-// A stop asked for anywhere is a stop for all. Local steps count as many as the client made that made most.
+// A stop request at any client stops all of them. The count of local steps is the largest of any client.
 void AbsorbedSinkhorn::share(const std::vector<double>& v, std::vector<Note>& notes) {
   const std::int64_t most = monitor_.options().local_steps - 1;
   if (monitor_.interrupted()) notes[0].set(Note::kStop);

@@ -3,22 +3,21 @@
 //   K_ij = exp((phi_i + psi_j - C_ij) / epsilon)        P_ij = u_i K_ij v_j
 //   q = K v,  u = a / q,  r = K' u,  v = b / r          f = phi + epsilon log u,  g = psi + epsilon log v
 //
-// The first iteration builds K as it goes, phi being such that the largest entry of a row is 1. Where that cannot be
-// done (two passes over K an iteration, devices) or gives numbers of no use, it is done by log-sum-exp, after which phi
-// and psi are such that u = a and v = b exactly: K is then the density of the plan with respect to a x b, rows and
-// columns averaging 1. While u/a = 1/q and v/b = 1/r stay
-// within a safe range nothing can overflow, and what underflows is too small to matter. When they leave it, they are
-// absorbed: moved into phi and psi, and K is built anew. Should a step go wrong in spite of that (masses hundreds of
-// orders of magnitude apart), it is taken back and done by log-sum-exp.
+// The first iteration builds K on the fly, with phi such that the largest entry of each row is 1. If that is impossible
+// (two passes over K per iteration, devices) or the numbers are unusable, it uses log-sum-exp instead. Then phi and psi
+// are such that u = a and v = b exactly: K is the density of the plan with respect to a x b, and its rows and columns
+// average 1. While u/a = 1/q and v/b = 1/r stay within a safe range, nothing can overflow, and what underflows is too
+// small to matter. When they leave it, they are absorbed: moved into phi and psi, and K is rebuilt. If a step still
+// fails (masses hundreds of orders of magnitude apart), it is undone and repeated by log-sum-exp.
 //
-// An acceleration may choose where a round starts (x, which else is the v of the last round), and reject it afterwards;
-// u_ and v_ are those of the last round that counts. Epsilon may come down in levels, each starting from the last one's
-// potentials by a round like the first.
+// An acceleration may choose where a round starts (x; otherwise the v of the last round) and may reject the round
+// afterwards. u_ and v_ belong to the last round that counts. Epsilon may decrease in levels; each level starts from
+// the potentials of the one before, with a round like the first.
 //
 // Several targets share one K as long as their potentials stay close enough to a common pair (phi, psi).
 //
-// Every client runs this loop on its own slices of the vectors. What is decided depends on all of them (is a step
-// usable, has a target converged, must potentials be absorbed), so it is decided on numbers that all clients share.
+// Every client runs this loop on its own slices. Decisions concern all clients (is a step usable, has a target
+// converged, must potentials be absorbed), so they are based on numbers that all clients share.
 #pragma once
 
 #include <cstdint>
@@ -45,29 +44,29 @@ namespace fedsinkhorn {
 
 class AbsorbedSinkhorn {
  public:
-  /// safe_scaling: the largest ratio u/a or v/b (and its inverse) left unabsorbed. traffic: what the topology's
-  /// messages go through; it is told what they are for. stop: what the topology's blocks look at.
+  /// safe_scaling: the largest ratio u/a or v/b (or its inverse) that is not absorbed. traffic: carries the topology's
+  /// messages and is told their phase. stop: the request that the topology's blocks watch.
   AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic, Monitor& monitor,
                    const Pacing& pacing, double safe_scaling, int threads, StopRequest& stop);
 
-  /// All targets to the end: converged, limit reached, diverged or interrupted. Throws Interrupted if no iteration was
-  /// finished.
+  /// Runs all targets until they converge, reach the limit, diverge or are interrupted. Throws Interrupted if no
+  /// iteration was finished.
   [[nodiscard]] std::vector<Outcome> run();
 
-  /// After an interruption, the same on all clients: to evaluate the plans would take more than about a second. Their
-  /// errors are then those of the last check, or NaN. If not, the stop request is ignored from then on.
+  /// True after an interruption if evaluating the plans would take more than about a second; the same on all clients.
+  /// The errors are then those of the last check, or NaN. If false, the stop request is ignored from then on.
   [[nodiscard]] bool is_cut_short() const { return is_cut_short_; }
 
-  /// When run has thrown ClientLost: every target as this client knew it, if it knew anything.
+  /// After run has thrown ClientLost: every target as far as this client knows it, if it knows anything.
   [[nodiscard]] std::vector<Outcome> so_far();
 
-  /// By this client, of all targets.
+  /// Made by this client, over all targets.
   [[nodiscard]] std::int64_t iterations_made() const { return made_here_; }
   [[nodiscard]] std::int64_t absorptions() const { return absorptions_; }
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
   [[nodiscard]] std::int64_t rejected() const { return pace().rejected; }
   [[nodiscard]] std::int64_t levels() const { return levels_; }
-  /// Rounds that built the kernel as they went.
+  /// Rounds that built the kernel on the fly.
   [[nodiscard]] std::int64_t openings() const { return openings_; }
 
  private:
@@ -80,11 +79,11 @@ class AbsorbedSinkhorn {
   void first_round_in_logs();
   void start_from_given();
 
-  /// A round that builds the kernel as it goes.
+  /// A round that builds the kernel on the fly.
   struct Opening {
-    bool is_usable = false;     ///< if not, only phi_, psi_ and x_ have changed
-    bool is_stretched = false;  ///< it would be wise to absorb now
-    double gain = 0;            ///< KL(b || columns) as it met it, of the worst target
+    bool is_usable = false;     ///< if false, only phi_, psi_ and x_ have changed
+    bool is_stretched = false;  ///< absorbing now is advisable
+    double gain = 0;            ///< KL(b || columns) before the column half-step, worst target
     std::vector<Note> notes;
   };
   [[nodiscard]] double opening_grid(std::span<const double> psi) const;
@@ -94,7 +93,7 @@ class AbsorbedSinkhorn {
                                                   Deviations columns);
   void round();
   void half_steps();
-  /// Where the last iteration that counts has left a client.
+  /// The state after the last iteration that counts.
   struct Standing {
     double epsilon = 0;
     std::int64_t iteration = 0, made_here = 0;
@@ -104,7 +103,7 @@ class AbsorbedSinkhorn {
   [[nodiscard]] Standing standing() const { return {epsilon_, iteration_, made_here_, ids_, phi_, psi_, u_, v_}; }
   void stand_again(const Standing& standing);
   void log_round(std::span<const double> f_old, std::span<const double> g_old, bool check);
-  /// What the log sums of both half-steps were.
+  /// The log sums of both half-steps.
   struct LogSums {
     std::vector<double> rows, columns;
   };
@@ -124,13 +123,13 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::vector<bool> far_from_middle(const Deviations& rows, const Deviations& columns) const;
   void set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
                  const std::function<Outcome(std::size_t)>& as_it_stands);
-  /// What a level begins with.
+  /// The state at the start of a level.
   struct Arrival {
-    double gain = 0;        ///< KL(b || columns) as it was met
-    bool is_built = false;  ///< the kernel is there, and v is shared
+    double gain = 0;        ///< KL(b || columns) before the column half-step
+    bool is_built = false;  ///< the kernel is built and v is shared
   };
-  /// in_spite_of_stop: what was asked to end is to have potentials all the same. A round that builds a kernel would be
-  /// given up.
+  /// in_spite_of_stop: potentials are needed even though a stop was requested. The round is then done in the log
+  /// domain, since a round that builds a kernel would be abandoned.
   Arrival relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
                    const std::function<Outcome(std::size_t)>& as_it_stands);
   Arrival relocate_in_logs(std::span<const double> psi, std::span<const double> phi, Deviations& rows,
@@ -162,7 +161,7 @@ class AbsorbedSinkhorn {
   }
   [[nodiscard]] HalfStep row_step(std::size_t slot) const { return {problem_.a, {}, relaxation(slot)}; }
   [[nodiscard]] HalfStep column_step(std::size_t slot) const { return {{b(slot), m_}, {}, relaxation(slot)}; }
-  /// a, once for every slot.
+  /// a, repeated for every slot.
   [[nodiscard]] std::vector<const double*> masses_a() const { return {active(), problem_.a.data()}; }
   /// b of every slot.
   [[nodiscard]] std::vector<const double*> masses() const;
@@ -183,41 +182,41 @@ class AbsorbedSinkhorn {
 
   const Pacing pacing_;
   Annealing annealing_;
-  double epsilon_;  // of the level
+  double epsilon_;  // of the current level
 
   std::vector<double> phi_, psi_;  // absorbed, on the grid
   std::vector<std::size_t> ids_;   // target solved in each slot
   std::vector<std::int64_t> confirm_from_;
-  std::vector<bool> unchecked_;          // whether the plan that stands in a slot has come about since the last check
+  std::vector<bool> unchecked_;          // whether the slot's plan is newer than the last check
   std::vector<double> u_, v_;            // slots x n, slots x m
-  std::vector<double> x_;                // slots x m: where the next round starts
-  std::vector<double> u_next_, v_next_;  // written by a round; they become u_, v_ if it counts
+  std::vector<double> x_;                // slots x m: start of the next round
+  std::vector<double> u_next_, v_next_;  // written by a round; become u_, v_ if it counts
   std::vector<double> q_, r_;
   std::int64_t iteration_ = 0;
-  std::int64_t untold_steps_ = 0;                             // local steps that the others do not know of
-  std::int64_t made_here_ = 0;                                // by this client
+  std::int64_t untold_steps_ = 0;                             // local steps not yet reported to the others
+  std::int64_t made_here_ = 0;                                // iterations made by this client
   std::int64_t checked_ = 0;                                  // iteration of the last round that could be a check
-  std::vector<std::unique_ptr<Acceleration>> accelerations_;  // one a slot
-  std::vector<Mixture> mixtures_;                             // decided on after a round, one a slot
-  std::int64_t rejected_before_ = 0;                          // of targets that are finished
+  std::vector<std::unique_ptr<Acceleration>> accelerations_;  // one per slot
+  std::vector<Mixture> mixtures_;                             // decided after a round, one per slot
+  std::int64_t rejected_before_ = 0;                          // of finished targets
   std::int64_t levels_ = 0;
   std::int64_t openings_ = 0;
-  SeenRound seen_ahead_;     // the last one of those being made ahead
-  double start_spread_ = 0;  // of a g that was given: greatest less least
+  SeenRound seen_ahead_;     // the last round made ahead so far
+  double start_spread_ = 0;  // range of a given g: maximum minus minimum
 
-  bool stop_ = false;  // asked for at some client: what was made since the last iteration is void
+  bool stop_ = false;  // requested at some client: all work since the last iteration is void
   bool is_cut_short_ = false;
-  bool started_in_spite_ = false;  // of a stop: see start_from_given()
-  double log_seconds_ = 0;         // for a round in logs, at most so far, or what it might take
-  double round_seconds_ = 0;       // for the half-steps of a round, at most so far
-  bool is_kernel_new_ = false;     // no pass has been made over it
+  bool started_in_spite_ = false;  // started despite a stop: see start_from_given()
+  double log_seconds_ = 0;         // longest log-domain round so far, or an estimate
+  double round_seconds_ = 0;       // longest half-steps of a round so far
+  bool is_kernel_new_ = false;     // no pass over it yet
   bool runaway_ = false;           // see rebuild()
 
   Claims claims_;
-  MarginalErrors last_errors_;  // as recorded last
+  MarginalErrors last_errors_;  // last recorded
 
   std::vector<Outcome> finished_;
-  std::optional<Outcome> alone_;  // where the target that is solved alone started
+  std::optional<Outcome> alone_;  // start of the target being solved alone
   std::vector<Outcome> apart_;    // targets that left the common range, to be solved alone
   std::int64_t absorptions_ = 0;
   std::size_t solved_alone_ = 0;

@@ -1,4 +1,4 @@
-// How targets end: converged, at the limit, interrupted or lost; and what is known of those that have not ended.
+// How targets end: converged, at the limit, interrupted or lost; and the state of those that have not ended.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace fedsinkhorn {
 
-// The errors of a check, which are the same numbers on every client.
+// Records the errors of a check, which are the same on every client.
 void AbsorbedSinkhorn::record_and_finish(std::span<const Note> notes) {
   const Norm norm = monitor_.options().norm;
   double worst_a = 0;
@@ -42,9 +42,9 @@ Pace AbsorbedSinkhorn::pace() const {
   return pace;
 }
 
-// errors_b: of (u, old v), rows exact. In the L1 norm the update of v cannot make the row error larger than that; in
-// other norms, and at the level of rounding, it can, so the claim is checked before it is made. A round that does not
-// count says nothing about the plan that stands; if no check has seen that one yet, it is measured.
+// errors_b: for (u, old v), where the rows are exact. In the L1 norm the update of v cannot make the row error larger
+// than that. In other norms, and at rounding level, it can, so convergence is verified before it is declared. A round
+// that does not count says nothing about the current plan; if no check has seen that plan yet, it is measured.
 void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
   std::vector<std::size_t> candidates;
   for (std::size_t k = 0; k < active(); ++k) {
@@ -63,14 +63,14 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
       finished_.push_back(outcome(k, Status::converged, errors[c]));
       remove(k);
     } else if (mixtures_[k].keep_newest) {
-      // Ask again later, ever more rarely: each measurement costs an iteration.
+      // Try again later and ever more rarely: each measurement costs an iteration.
       confirm_from_[k] = iteration_ + std::max<std::int64_t>(1, iteration_ / 16);
     }
   }
 }
 
-// Seconds to evaluate the plans as they stand: about a round in logs, and one more to get to the last level. With many
-// targets the products of each with the plan take most of the time; they are not formed as in a round.
+// Seconds to evaluate the current plans: about one round in the log domain, plus one to reach the last level. With many
+// targets most of the time goes into the products of each with the plan, which are not formed as in a round.
 double AbsorbedSinkhorn::seconds_to_evaluate() const {
   constexpr std::size_t kManyTargets = 3;
   constexpr double kSlowerThanARound = 12;
@@ -78,14 +78,14 @@ double AbsorbedSinkhorn::seconds_to_evaluate() const {
   return (epsilon_ == problem_.epsilon ? 1 : 2) * log_seconds_ + (are_many ? kSlowerThanARound : 1) * round_seconds_;
 }
 
-// The results of the last iteration that was finished, and what can be told about them in about a second. Kernels are
-// of no use any more: they may have been left half-built.
+// Reports the last finished iteration, and what can be computed about it in about a second. Kernels cannot be used any
+// more: they may be half-built.
 void AbsorbedSinkhorn::finish_interrupted() {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   const Rebuilding counted(traffic_);
   std::vector<double> of_all = {static_cast<double>(iteration_), seconds_to_evaluate()};
   greatest_of_all(topology_.clients(), of_all);
-  // Clients say how many they made: not more than there may be.
+  // Clients report their iteration counts; cap them at the limit.
   const auto most = static_cast<double>(monitor_.options().max_iterations);
   iteration_ = std::max(iteration_, static_cast<std::int64_t>(std::min(of_all[0], std::min(most, 0x1p62))));
   is_cut_short_ = of_all[1] > kPatience;
@@ -96,7 +96,7 @@ void AbsorbedSinkhorn::finish_interrupted() {
   for (std::size_t k = 0; k < active(); ++k) finished_.push_back(outcome(k, Status::interrupted, errors));
   while (active() > 0) remove(active() - 1);
   if (!is_cut_short_) return;
-  // Targets that wait to be solved alone stay as they are, if they have begun.
+  // Targets waiting to be solved alone keep their state, if they have started.
   for (Outcome& waiting : apart_) {
     if (waiting.iterations == 0) continue;
     finished_.push_back(std::move(waiting));
@@ -106,7 +106,7 @@ void AbsorbedSinkhorn::finish_interrupted() {
   std::erase_if(apart_, [](const Outcome& waiting) { return waiting.iterations != 0; });
 }
 
-// Targets that were set apart meanwhile are.
+// Targets that were set apart in the meantime stay apart.
 void AbsorbedSinkhorn::stand_again(const Standing& standing) {
   epsilon_ = standing.epsilon;
   iteration_ = standing.iteration;
@@ -140,7 +140,7 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   while (active() > 0) remove(active() - 1);
 }
 
-// Both marginals of the plans as they stand, at the price of one iteration.
+// Measures both marginals of the current plans, at the cost of one iteration.
 void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors) {
   const Rebuilding counted(traffic_);
   const Norm norm = monitor_.options().norm;
@@ -197,7 +197,7 @@ Outcome AbsorbedSinkhorn::outcome(std::size_t slot, Status status, MarginalError
   return result;
 }
 
-// Later slots move down by one in every array that lives on.
+// Later slots move down by one in every array that is kept.
 void AbsorbedSinkhorn::remove(std::size_t slot) {
   const auto drop = [slot](std::vector<double>& values, std::size_t size) {
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(slot * size);

@@ -1,4 +1,4 @@
-// What the kernel is built around: rounds in logs, absorption, and levels of epsilon.
+// What the kernel is built around: rounds in the log domain, absorption, and levels of epsilon.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// From logarithms to values whose total over all clients is the mass.
+// Turns logarithms into values whose total over all clients is the mass.
 void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {
   const Collectives& clients = topology_.clients();
   double largest = -kInfinity;
@@ -48,7 +48,7 @@ AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const doubl
   return sums;
 }
 
-// Moves the deviations, which are relative to phi and psi, to the nearest points of the grid around the given ones.
+// Rounds the given phi and psi to the grid and moves the deviations from phi_ and psi_ to them.
 void AbsorbedSinkhorn::move_to_grid(std::vector<double>& phi, std::vector<double>& psi, Deviations& rows,
                                     Deviations& columns) const {
   const double largest = std::max(largest_magnitude(phi), largest_magnitude(psi));
@@ -59,7 +59,7 @@ void AbsorbedSinkhorn::move_to_grid(std::vector<double>& phi, std::vector<double
   columns.move(psi_, psi, epsilon_);
 }
 
-// phi and psi become the given ones, and u and v what the deviations from them say.
+// Takes over the given phi and psi, and computes u and v from the deviations.
 void AbsorbedSinkhorn::take(std::vector<double> phi, std::vector<double> psi, const Deviations& rows,
                             const Deviations& columns) {
   phi_ = std::move(phi);
@@ -70,7 +70,7 @@ void AbsorbedSinkhorn::take(std::vector<double> phi, std::vector<double> psi, co
   }
 }
 
-// phi and psi, which a round in logs has found, are brought onto the grid.
+// Rounds phi and psi, found by a round in the log domain, to the grid.
 void AbsorbedSinkhorn::adopt(Deviations& rows, Deviations& columns) {
   std::vector<double> phi = phi_;
   std::vector<double> psi = psi_;
@@ -78,7 +78,7 @@ void AbsorbedSinkhorn::adopt(Deviations& rows, Deviations& columns) {
   take(std::move(phi), std::move(psi), rows, columns);
 }
 
-// Targets that a common kernel cannot serve.
+// Targets that the common kernel cannot serve.
 std::vector<bool> AbsorbedSinkhorn::far_from_middle(const Deviations& rows, const Deviations& columns) const {
   const double far = std::log(safe_scaling_) / 2;
   std::vector<bool> are_far(active());
@@ -108,13 +108,13 @@ void AbsorbedSinkhorn::first_round() {
   if (!open_first_round()) first_round_in_logs();
 }
 
-// From g = 0, in logs: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target; then
-// g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
+// In the log domain, from g = 0: f_i = epsilon (log a_i - log sum_j exp(-C_ij / epsilon)), the same for every target;
+// then g_j = epsilon (log b_j - log sum_i exp((f_i - C_ij) / epsilon)), where only b differs.
 void AbsorbedSinkhorn::first_round_in_logs() {
   const Norm norm = monitor_.options().norm;
   LogSums sums = log_half_steps(std::vector<double>(m_, 0.0));
 
-  // The errors the half-steps met. u = v = 1 defines the first plan up to a factor.
+  // The error before each half-step. u = v = 1 defines the first plan only up to a factor.
   to_right_mass(sums.rows);
   for (double& s : sums.columns) s = std::exp(s);
   std::vector<Note> notes(active());
@@ -131,12 +131,12 @@ void AbsorbedSinkhorn::first_round_in_logs() {
   if (monitor_.is_check(iteration_)) record_and_finish(notes);
 }
 
-// From g as it was given, but for a constant, which would only cost digits.
+// Starts from the given g, less a constant that would only cost digits.
 void AbsorbedSinkhorn::start_from_given() {
   const Stopwatch::Scope timed(monitor_.iterating());
   const Rebuilding counted(traffic_);
   iteration_ = checked_ = made_here_ = 1;
-  // Of each target the greatest g, and the least with its sign changed.
+  // Per target: max g, and max of -g.
   std::vector<double> ends(2 * active(), -kInfinity);
   for (std::size_t k = 0; k < active(); ++k) {
     for (std::size_t j = 0; j < m_; ++j) {
@@ -160,7 +160,7 @@ void AbsorbedSinkhorn::start_from_given() {
   std::fill(phi_.begin(), phi_.end(), 0.0);
   for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
   const Arrival arrival = relocate(columns, epsilon_, started_in_spite_, [this](std::size_t slot) {
-    Outcome not_begun;  // without potentials: it starts here again, by itself
+    Outcome not_begun;  // no potentials: it will start here again, alone
     not_begun.target = ids_[slot];
     not_begun.epsilon = epsilon_;
     return not_begun;
@@ -169,17 +169,17 @@ void AbsorbedSinkhorn::start_from_given() {
   if (active() > 0 && !arrival.is_built) rebuild(notes);
   if (!stop_ || std::exchange(started_in_spite_, true)) return;
   if (finished_.empty()) throw Interrupted();
-  // Others are finished: this target is not to be without any potentials.
+  // Other targets are finished, so this one must have potentials too.
   stop_request_.ignore();
   start_from_given();
 }
 
-// One round in logs for a target that is alone, from potentials f_old, g_old.
+// One log-domain round for a single target, from potentials f_old, g_old.
 void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
   const Rebuilding counted(traffic_);
   const Norm norm = monitor_.options().norm;
   Standing before = standing();
-  --before.iteration;  // the one that this is to replace
+  --before.iteration;  // the one that this round replaces
   --before.made_here;
   LogSums sums = log_half_steps(g_old);
   for (std::size_t i = 0; i < n_; ++i) sums.rows[i] = std::exp(f_old[i] / epsilon_ + sums.rows[i]);
@@ -205,8 +205,8 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Moves the middle of log(u/a) and log(v/b) over all targets into phi and psi. Targets that are still far from their
-// middle afterwards are set apart.
+// Moves the centre of log(u/a) and log(v/b) over all targets into phi and psi. Targets still far from the centre
+// afterwards are set apart.
 void AbsorbedSinkhorn::build_around_scalings() {
   const Rebuilding counted(traffic_);
   Deviations rows(u_, n_, masses_a());
@@ -223,8 +223,8 @@ void AbsorbedSinkhorn::build_around_scalings() {
 
 // Builds the kernel around phi and psi and shares v and the notes.
 //
-// Potentials of a feasible problem are bounded by the costs along a path of allowed pairs from any row to any other: a
-// single pair where nothing is forbidden, at most all rows and columns otherwise. A start may have been further apart.
+// The potentials of a feasible problem are bounded by the costs along a path of allowed pairs between any two rows: one
+// pair if nothing is forbidden, otherwise at most all rows and columns. A given start may be further apart.
 void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
   topology_.absorb(phi_, psi_);
   is_kernel_new_ = true;
@@ -243,8 +243,8 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// On to the next level, if this one has served its purpose. Each opens with a round that builds its kernel, or one in
-// logs, which counts; if that finds nothing left to do, the level is left at once.
+// Moves to the next level once this one has served its purpose. Each level opens with a round that builds its kernel or
+// a log-domain round; that round counts. If nothing is left to do after it, the level ends at once.
 void AbsorbedSinkhorn::anneal() {
   if (active() == 0) return;
   double gain = 0;
@@ -268,7 +268,7 @@ void AbsorbedSinkhorn::anneal() {
   if (stop_) stand_again(before);
 }
 
-// The round that a level begins with.
+// The first round of a level.
 AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
   ++iteration_;
   ++made_here_;
@@ -276,7 +276,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
   return change_epsilon(annealing_.epsilon(), iteration_ - 1, false);
 }
 
-// iterations: made by targets that are set apart instead.
+// iterations: the count for targets that are set apart instead.
 AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations,
                                                            bool in_spite_of_stop) {
   Deviations columns(v_, m_, masses());
@@ -287,9 +287,9 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::
   });
 }
 
-// Takes the targets' psi_k = psi + epsilon log(v_k / b_k), which the deviations say, over to another epsilon, by a
-// round that starts there. How far a target is from the middle of all stays, in cost units; those too far are set apart
-// as they stand.
+// Carries the targets' psi_k = psi + epsilon log(v_k / b_k), given by the deviations, over to another epsilon, with a
+// round that starts there. Each target keeps its distance from the centre, in cost units; those too far away are set
+// apart with their current state.
 AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
                                                      const std::function<Outcome(std::size_t)>& as_it_stands) {
   const std::vector<double> psi = columns.centre(psi_, epsilon_);
@@ -307,7 +307,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double
   return relocate_in_logs(psi, phi, rows, columns);
 }
 
-// A round in logs from the middle of the targets, weighted with the mean of their b. The kernel is not yet built.
+// A log-domain round from the centre of the targets, weighted with the mean of their b. Does not build the kernel.
 AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate_in_logs(std::span<const double> psi, std::span<const double> phi,
                                                              Deviations& rows, Deviations& columns) {
   std::vector<double> mean_b(m_);
@@ -322,7 +322,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate_in_logs(std::span<const dou
   for (std::size_t i = 0; i < n_; ++i) {
     sums.rows[i] = std::log(problem_.a[i]) + (phi[i] - phi_[i]) / epsilon_;
   }
-  to_right_mass(sums.rows);  // the plan that f and g of another epsilon define is one up to a factor
+  to_right_mass(sums.rows);  // f and g for another epsilon define the plan only up to a factor
   for (std::size_t j = 0; j < m_; ++j) {
     const double residual = (psi_[j] - psi[j]) / epsilon_;  // log(b / columns)
     if (mean_b[j] > 0) gain.add(mean_b[j] * residual);

@@ -1,8 +1,8 @@
-// Rounds that build the kernel as they go: the first one, and those that open a level of epsilon.
+// Rounds that build the kernel on the fly: the first one, and those that open a level of epsilon.
 //
 // Given psi, phi_i = -max_j (psi_j - C_ij) makes the largest entry of every row of K one. With that phi the round is an
-// ordinary one, and a pass that writes the rows of K, uses them for q = K x and adds them to r = K' u takes one read of
-// the costs, one exponential an entry and one write of K. (In logs it takes three reads and up to four exponentials.)
+// ordinary one. A single pass writes the rows of K and uses them for q = K x and r = K' u: one read of the costs, one
+// exponential per entry and one write of K. (In the log domain: three reads and up to four exponentials.)
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,14 +20,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Exponents of the entries that matter are at most the logarithm of this, and their rounding errors that many times
-// larger than those of a kernel around the solution.
+// Exponents of the entries that matter are at most the logarithm of this, so their rounding errors are that many times
+// those of a kernel around the solution.
 constexpr double kWideScaling = 0x1p56;
 
 }  // namespace
 
-// The grid for psi and the phi that will be found; infinite if some client cannot find it. It takes a single pass over
-// whole rows, which is the same for all clients, and a backend that can, which is not.
+// The grid for psi and the phi to be found; infinite if some client cannot find phi. That needs a single pass over
+// whole rows, which is the same for all clients, and a backend that supports it, which is not.
 double AbsorbedSinkhorn::opening_grid(std::span<const double> psi) const {
   if (topology_.passes() != Passes::fused) return kInfinity;
   const double largest = topology_.can_open() ? largest_magnitude(psi) + problem_.largest_cost : kInfinity;
@@ -35,8 +35,8 @@ double AbsorbedSinkhorn::opening_grid(std::span<const double> psi) const {
   return std::isfinite(of_all) ? exact_grid(of_all) : kInfinity;
 }
 
-// From x_, around psi_. log_rows: f / epsilon, f being what the rows' potentials are taken for so far, for the error
-// that the round meets.
+// Starts from x_, around psi_. log_rows: f / epsilon, where f is the current estimate of the row potentials; used for
+// the error at the start of the round.
 AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span<const double> log_rows) {
   const Timer timer;
   const Norm norm = monitor_.options().norm;
@@ -54,7 +54,7 @@ AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span
     for (std::size_t k = 0; k < active(); ++k) rows[i] += q_[k * n_ + i] / static_cast<double>(active());
     rows[i] = log_rows[i] - phi_[i] / epsilon_ + std::log(rows[i]);
   }
-  to_right_mass(rows);  // f and g that belong to another epsilon, or to none, define a plan up to a factor
+  to_right_mass(rows);  // f and g for another epsilon, or for none, define the plan only up to a factor
   const double safe = std::min(safe_scaling_, kWideScaling);
   for (std::size_t k = 0; k < active(); ++k) {
     Note note;
@@ -93,7 +93,7 @@ AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span
   return opening;
 }
 
-// From g = 0, so that all targets have the same u, and v / b. False if it has to be done in logs.
+// Starts from g = 0, so all targets have the same u and v / b. Returns false if the log domain is needed.
 bool AbsorbedSinkhorn::open_first_round() {
   std::ranges::fill(psi_, 0.0);
   std::ranges::fill(x_, 1.0);
@@ -108,8 +108,8 @@ bool AbsorbedSinkhorn::open_first_round() {
   return true;
 }
 
-// From the middle of the targets, psi, and their deviations from it. phi: the middle of the rows' potentials, so far.
-// Returns the gain; nothing if it has to be done in logs.
+// Starts from psi, the centre of the targets, and their deviations from it. phi: the current centre of the row
+// potentials. Returns the gain, or nothing if the log domain is needed.
 std::optional<double> AbsorbedSinkhorn::open_around(std::span<const double> psi, std::span<const double> phi,
                                                     Deviations columns) {
   const double grid = opening_grid(psi);

@@ -1,5 +1,4 @@
-// Epsilon on its way down: problems with a large epsilon are easy, and the solution of one is a good start for the
-// next.
+// Annealing of epsilon: a large epsilon is easy, and its solution is a good start for the next smaller one.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +8,13 @@
 
 namespace fedsinkhorn {
 
-/// Whether levels are needed, which, and when to leave one. Everything follows from numbers that all clients share.
+/// Decides whether levels are needed, which ones, and when to leave one, from numbers that all clients share.
 class Annealing {
  public:
   /// Stays at `last`.
   explicit Annealing(double last) : last_(last), epsilon_(last) {}
-  /// Stays there as long as that goes well, else comes down from a tenth of the costs. budget: rounds that may be spent
-  /// before it is reached (again).
+  /// Stays at `last` while that goes well; otherwise starts again at a tenth of the largest cost. budget: rounds that
+  /// may be spent before `last` is reached (again).
   Annealing(double last, double largest_cost, double mass, std::int64_t budget)
       : last_(last), epsilon_(last), first_(kFirst * largest_cost), mass_(mass), budget_(budget) {
     is_trying_ = needs_levels();
@@ -24,7 +23,7 @@ class Annealing {
   [[nodiscard]] double epsilon() const { return epsilon_; }
   [[nodiscard]] bool is_last() const { return epsilon_ == last_; }
 
-  /// To be told after every round at the last level. gain: KL(b || columns), of the worst target. Returns whether it is
+  /// Call after every round at the last level. gain: KL(b || columns) of the worst target. Returns whether progress is
   /// slow: the error has not halved for a while and is still large.
   bool watch(std::int64_t iteration, double gain) {
     if (!is_trying_) return false;
@@ -36,23 +35,23 @@ class Annealing {
     look_again_ = iteration + kPatience;
     return is_slow_;
   }
-  /// Whether levels begin, since it was slow; epsilon is then that of the first.
+  /// Whether levels begin because progress was slow; if so, epsilon is that of the first level.
   [[nodiscard]] bool begins(std::int64_t iteration) {
     if (!is_trying_ || !is_slow_) return false;
     resume(first_, iteration);
     return true;
   }
-  /// Rounds after which it wants to be told.
+  /// Number of rounds between calls of watch().
   [[nodiscard]] std::int64_t patience() const { return is_trying_ ? kPatience : kNoHurry; }
   /// The gain at which a level has served its purpose.
   [[nodiscard]] double goal() const { return kGoodEnough * mass_; }
 
-  /// To be asked after every round at another level, and after the one that opens it.
+  /// Call after every round at another level, including the one that opens it.
   [[nodiscard]] bool is_done(std::int64_t iteration, double gain) const {
     return gain <= goal() || iteration >= budget_;
   }
-  /// On to the next level, the iteration being the last at this one. Levels that take hardly any rounds are followed by
-  /// twice as large a jump each.
+  /// Moves to the next level; `iteration` is the last one at this level. After each level that takes hardly any rounds,
+  /// the jump doubles.
   void descend(std::int64_t iteration) {
     jump_ = iteration - entered_ <= kEasy ? 2 * jump_ : 1;
     entered_ = iteration;
@@ -61,14 +60,14 @@ class Annealing {
     const bool reaches_end = iteration >= budget_ || jump_ >= steps;
     epsilon_ = reaches_end ? last_ : epsilon_ * std::pow(factor, jump_ / steps);
   }
-  /// Goes on from a level; at the last one, for good.
+  /// Continues from a level. If that is the last one, it stays there for good.
   void resume(double epsilon, std::int64_t iteration) {
     epsilon_ = epsilon;
     entered_ = iteration;
     jump_ = 1;
     is_trying_ = is_slow_ = false;
   }
-  /// With another target, which has come to that level by itself.
+  /// Continues with another target, which has reached that level by itself.
   void begin_again(double epsilon, std::int64_t iteration) {
     resume(epsilon, iteration);
     is_trying_ = is_last() && needs_levels();
@@ -81,9 +80,9 @@ class Annealing {
 
   static constexpr double kFirst = 0.1;
   static constexpr double kRatio = 0.25;
-  /// An L1 error of about 0.002: KL is at least half its square.
+  /// Corresponds to an L1 error of about 0.002: KL is at least half its square.
   static constexpr double kGoodEnough = 2e-6;
-  /// Rounds in which the error is to halve, and KL with its square.
+  /// Rounds within which the error should halve, and KL fall with its square.
   static constexpr std::int64_t kPatience = 8;
   static constexpr std::int64_t kNoHurry = 64;
   static constexpr double kHalved = 0.25;
@@ -95,10 +94,10 @@ class Annealing {
   double mass_ = 1;
   std::int64_t budget_ = 0;
 
-  bool is_trying_ = false;  // to do without levels
+  bool is_trying_ = false;  // still trying to do without levels
   bool is_slow_ = false;
   std::int64_t look_again_ = kPatience;
-  double best_ = std::numeric_limits<double>::infinity();  // gain since the last look
+  double best_ = std::numeric_limits<double>::infinity();  // smallest gain since the last look
   double best_before_ = std::numeric_limits<double>::infinity();
 
   std::int64_t entered_ = 0;

@@ -1,4 +1,4 @@
-// When a client that iterates by itself asks the others for a round.
+// When a client that iterates by itself requests a round from the others.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@ namespace fedsinkhorn {
 
 /// A round brings all clients to the same state, measures the true errors, and costs about as much as a few iterations.
 /// A client claims one
-///  - when it takes the problem for solved. Slices of different age do not fit together exactly, which a round mends:
-///  it
-///    mostly finds an error below the one a client sees. How far below is learnt from rounds that came too early.
-///  - when the error it sees has not halved for long. Between rounds potentials do not get further from a solution, and
-///    a round brings them nearer (docs/async.md): should clients not get anywhere by themselves, rounds will.
+/// - when it believes the problem is solved. Slices of different age do not fit together exactly; a round repairs that,
+///   so it usually finds a smaller error than a client sees. How much smaller is learnt from rounds that came too
+///   early.
+/// - when the error it sees has not halved for long. Between rounds, potentials do not move away from a solution, and a
+///   round brings them closer (docs/async.md): if clients make no progress by themselves, rounds will.
 class Claims {
  public:
   void begin_stretch(std::int64_t iteration) {
@@ -23,7 +23,7 @@ class Claims {
     claimed_ = 0;
   }
 
-  /// error: as this client sees it after that iteration.
+  /// error: as seen by this client after that iteration.
   [[nodiscard]] bool wants_round(std::int64_t iteration, double error, double tolerance) {
     if (error < best_ / 2) {
       best_ = error;
@@ -36,7 +36,7 @@ class Claims {
     return iteration - best_at_ >= kPatience;
   }
 
-  /// The error the round found.
+  /// error: as found by the round.
   void end_round(std::int64_t iteration, double error) {
     if (claimed_ > 0 && error > 0) reach_ = std::clamp(claimed_ / error / 2, 1 / kMostReach, kMostReach);
     not_before_ = iteration + std::max<std::int64_t>(4, iteration / 16);
@@ -46,9 +46,9 @@ class Claims {
   static constexpr std::int64_t kPatience = 256;
   static constexpr double kMostReach = 10;
 
-  double reach_ = kMostReach;    // claims are made at so many times the tolerance
-  double claimed_ = 0;           // what this client saw when it claimed the round
-  std::int64_t not_before_ = 0;  // rounds that came too early are not to follow each other closely
+  double reach_ = kMostReach;    // a round is claimed at this multiple of the tolerance
+  double claimed_ = 0;           // error seen by this client when it claimed the round
+  std::int64_t not_before_ = 0;  // keeps rounds that came too early from following each other closely
   double best_ = 0;
   std::int64_t best_at_ = 0;
 };

@@ -1,4 +1,4 @@
-// What absorption does to one side: scalings as deviations from the absorbed potentials, and those moved to where the
+// Absorption on one side: scalings as deviations from the absorbed potentials, and moving the potentials to where the
 // deviations are small.
 #pragma once
 
@@ -11,25 +11,25 @@ namespace fedsinkhorn {
 /// log(scaling / mass) of all targets on one side, rows or columns; -inf where there is no mass.
 class Deviations {
  public:
-  /// masses: one list of that size for each target. They outlive this, and scalings equal to them deviate by nothing.
+  /// masses: one array of that size per target; must outlive this. A scaling equal to its mass has deviation 0.
   Deviations(std::size_t size, std::vector<const double*> masses);
   /// scalings: targets x size.
   Deviations(std::span<const double> scalings, std::size_t size, std::vector<const double*> masses);
   /// logs: targets x size, the deviations themselves.
   Deviations(std::size_t size, std::vector<const double*> masses, std::vector<double> logs);
 
-  /// base + epsilon * the middle of the targets' deviations: where a common base would be nearest to all of them.
+  /// base + epsilon * the centre of the targets' deviations: the common base closest to all of them.
   [[nodiscard]] std::vector<double> centre(std::span<const double> base, double epsilon) const;
-  /// From now on relative to `to` instead of `from`. Their difference is exact where both are multiples of small powers
-  /// of two and close together.
+  /// Makes the deviations relative to `to` instead of `from`. The difference of the two is exact if both are multiples
+  /// of small powers of two and close together.
   void move(std::span<const double> from, std::span<const double> to, double epsilon);
-  /// All are multiplied: from now on in units of another epsilon.
+  /// Multiplies all deviations, to convert them to another epsilon.
   void scale(double factor);
-  /// Whether some deviation of that target is larger, in absolute value.
+  /// Whether some deviation of that target exceeds the limit in absolute value.
   [[nodiscard]] bool any_beyond(std::size_t target, double limit) const;
-  /// The way back: mass * exp(deviation), 0 where there is no mass.
+  /// Converts back: mass * exp(deviation), 0 where there is no mass.
   void write_scalings(std::size_t target, std::span<double> scalings) const;
-  /// Targets after it move down.
+  /// Later targets move down.
   void remove(std::size_t target);
 
  private:

@@ -9,7 +9,7 @@ namespace fedsinkhorn {
 
 void fix_gauge(const Collectives& clients, const CheckedProblem& problem, std::vector<Outcome>& outcomes) {
   const auto lines = static_cast<double>(problem.rows.size() + problem.columns.size());
-  // The terms are put on a grid on which all of them together are exact: no order of adding makes a difference.
+  // On this grid the sum of all terms is exact, so the order of summation does not matter.
   std::vector<double> largest(outcomes.size());
   std::vector<ExactSum> differences(outcomes.size());
   const auto for_each_term = [&](std::size_t k, const auto& use) {

@@ -9,9 +9,8 @@
 
 namespace fedsinkhorn {
 
-/// Chooses it for every target such that <f, a> = <g, b>. Plain Sinkhorn leaves it where its start and its way have put
-/// it; where the way is nobody's business, it had better not depend on that. Collective; the bits do not depend on the
-/// number of clients.
+/// Chooses it for every target such that <f, a> = <g, b>. In plain Sinkhorn it depends on the start and the path taken;
+/// the result must not. Collective. The bits do not depend on the number of clients.
 void fix_gauge(const Collectives& clients, const CheckedProblem& problem, std::vector<Outcome>& outcomes);
 
 }  // namespace fedsinkhorn

@@ -1,13 +1,17 @@
 #include "iteration/high_precision.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "core/half_step.hpp"
 #include "core/stop_request.hpp"
 #include "core/stopwatch.hpp"
+#include "cost/metric.hpp"
+#include "cost/points_input.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
@@ -17,7 +21,7 @@ using Number =
     boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<50, boost::multiprecision::allocate_stack>,
                                   boost::multiprecision::et_off>;
 
-/// MPFR's exponents as wide as they get while this lives; they are this thread's own. exp(-C / epsilon) then stays
+/// Widens MPFR's exponent range, for this thread, to its limits during its lifetime. exp(-C / epsilon) then stays
 /// positive for C / epsilon up to 3e18.
 class WideExponents {
  public:
@@ -39,37 +43,38 @@ class WideExponents {
 /// C_ij in 50 digits; infinite where the pair is forbidden.
 class PreciseCost {
  public:
-  explicit PreciseCost(const CheckedProblem& problem) : problem_(problem) {}
+  explicit PreciseCost(const CheckedProblem& problem)
+      : problem_(problem),
+        points_(problem.costs->points()),
+        source_(points_ == nullptr ? make_cost_source(problem.block(), cpu::simd("auto")) : nullptr) {}
 
   [[nodiscard]] bool forbidden(std::size_t i, std::size_t j) const {
-    const auto* matrix = std::get_if<CostMatrix>(&problem_.input.cost);
-    return matrix != nullptr && std::isinf(entry(matrix->matrix, problem_.rows.active[i], problem_.columns.active[j]));
+    return points_ == nullptr && std::isinf(as_given(i, j));
   }
 
   [[nodiscard]] Number operator()(std::size_t i, std::size_t j) const {
+    if (points_ == nullptr) return {as_given(i, j)};
+    const PointClouds& clouds = points_->clouds();
     const std::size_t row = problem_.rows.active[i];
     const std::size_t column = problem_.columns.active[j];
-    if (const auto* matrix = std::get_if<CostMatrix>(&problem_.input.cost)) {
-      return {entry(matrix->matrix, row, column)};
-    }
-    const auto& clouds = std::get<PointClouds>(problem_.input.cost);
-    const bool cosine = clouds.metric == Metric::cosine;
-    const Number x_length = cosine ? length(clouds.x, row) : Number(1);
-    const Number y_length = cosine ? length(clouds.y, column) : Number(1);
+    const bool scaled = is_of_directions(clouds.metric);
+    const Number x_length = scaled ? length(clouds.x, row) : Number(1);
+    const Number y_length = scaled ? length(clouds.y, column) : Number(1);
     Number distance = 0;
     for (std::size_t k = 0; k < columns_of(clouds.x); ++k) {
       const Number difference = entry(clouds.x, row, k) / x_length - entry(clouds.y, column, k) / y_length;
       distance += difference * difference;
     }
-    switch (clouds.metric) {
-      case Metric::sqeuclidean: return distance;
-      case Metric::euclidean: return sqrt(distance);
-      case Metric::cosine: break;
-    }
-    return distance / 2;  // 1 - x.y / (|x| |y|), without losing digits where they are nearly parallel
+    return cost_at_square(clouds.metric, distance);
   }
 
  private:
+  [[nodiscard]] double as_given(std::size_t i, std::size_t j) const {
+    if (const double* row = source_->row_in_place(i)) return row[j];
+    std::array<double, cpu::kPanel> panel{};
+    source_->fill(i, 1, j / cpu::kPanel * cpu::kPanel, j % cpu::kPanel + 1, panel.data(), panel.size());
+    return panel[j % cpu::kPanel];
+  }
   static Number length(const AnyMatrix& points, std::size_t i) {
     Number squares = 0;
     for (std::size_t k = 0; k < columns_of(points); ++k) squares += Number(entry(points, i, k)) * entry(points, i, k);
@@ -78,7 +83,10 @@ class PreciseCost {
   static double entry(const AnyMatrix& matrix, std::size_t i, std::size_t j) {
     return std::visit([&](const auto& view) { return static_cast<double>(view(i, j)); }, matrix);
   }
+
   const CheckedProblem& problem_;
+  const PointsInput* points_;
+  std::unique_ptr<CostSource> source_;  // where there are no points: costs as they were given
 };
 
 Number norm_of_difference(Norm norm, const std::vector<Number>& x, const std::vector<Number>& y) {
@@ -153,9 +161,9 @@ class PreciseSinkhorn {
       const std::vector<Number> r = apply_transposed(u);
       const Number error_b = norm_of_difference(options.norm, product(v, r), b);
       for (std::size_t j = 0; j < m_; ++j) v[j] = rule.scaling(b[j], r[j]);
-      q = apply(v);  // needed by the next iteration, and to judge this one
+      q = apply(v);  // for the next iteration and for the error of this one
 
-      if (monitor.interrupted()) {  // a part of it may have been left out
+      if (monitor.interrupted()) {  // part of the product may be missing
         if (iteration == 1 && target == 0) throw Interrupted();
         u = u_before;
         v = v_before;
@@ -186,7 +194,7 @@ class PreciseSinkhorn {
     }
     outcome.f = potential_of(u, problem_.epsilon);
     outcome.g = potential_of(v, problem_.epsilon);
-    // A logarithm of each entry of the plan takes as long as the exponentials of the kernel did.
+    // One logarithm per entry of the plan takes as long as building the kernel did.
     constexpr double patience = 1;
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     const bool is_cut_short = outcome.status == Status::interrupted && build_seconds_ > patience;
@@ -236,7 +244,7 @@ class PreciseSinkhorn {
     }
     Number total_a = 0;
     Number total_b = 0;
-    // The factor of the masses goes to f; where it goes makes no difference to the sum.
+    // The factor of the masses goes into f; the sum does not depend on where it goes.
     Number dual = -epsilon * mass;
     for (std::size_t i = 0; i < n_; ++i) {
       dual += scale * a[i] * epsilon * log(scale * u[i]);

@@ -1,4 +1,4 @@
-// Fifty decimal digits: the oracle for everything else, and for studying how small epsilon can get.
+// Fifty decimal digits: the reference for everything else, and for studying how small epsilon can be.
 #pragma once
 
 #include <vector>
@@ -14,9 +14,9 @@ struct PreciseOutcome {
   Costs cost;
 };
 
-/// The textbook iteration u = a / (K v), v = b / (K' u) with K = exp(-C / epsilon), in numbers whose exponent does
-/// not overflow for any C / epsilon that is let in. Costs from points are computed in 50 digits too. One thread; n x m
-/// numbers of about 48 bytes are stored.
+/// The textbook iteration u = a / (K v), v = b / (K' u) with K = exp(-C / epsilon), in numbers whose exponent does not
+/// overflow for any accepted C / epsilon. Costs from points are computed in 50 digits too. Single-threaded; stores n x
+/// m numbers of about 48 bytes.
 [[nodiscard]] std::vector<PreciseOutcome> precise_sinkhorn(const CheckedProblem& problem, Monitor& monitor);
 
 [[nodiscard]] double precise_bytes(std::size_t n, std::size_t m);

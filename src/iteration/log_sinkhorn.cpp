@@ -25,7 +25,7 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
   std::vector<double> column_sums(m);
   const std::vector<double> no_weights(n, 0.0);
 
-  // The marginals of exp((f + g - C) / epsilon), given the log sums over the other side.
+  // Error of the marginals of exp((f + g - C) / epsilon), given the log sums over the other side.
   const auto error = [&](const std::vector<double>& potential, const std::vector<double>& log_sums,
                          const double* mass) {
     std::vector<double> sums(potential.size());
@@ -38,7 +38,7 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
   Outcome outcome;
   outcome.target = target;
   topology.row_log_sums(g, row_sums);
-  double longest = 0;  // of the iterations, in seconds
+  double longest = 0;  // longest iteration, in seconds
   for (std::int64_t iteration = 1;; ++iteration) {
     const Stopwatch::Scope timed(monitor.iterating());
     const Timer timer;
@@ -49,12 +49,12 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
     topology.column_log_sums(f, no_weights, column_sums);
     const double error_b = error(g, column_sums, b);
     for (std::size_t j = 0; j < m; ++j) g[j] = rule.potential(epsilon, b[j], column_sums[j]);
-    topology.row_log_sums(g, row_sums);  // needed by the next iteration, and to judge this one
+    topology.row_log_sums(g, row_sums);  // for the next iteration and for the error of this one
 
     longest = std::max(longest, timer.seconds());
     std::vector<double> of_all = {monitor.interrupted() ? 1.0 : 0.0, longest};
     greatest_of_all(topology.clients(), of_all);
-    if (of_all[0] > 0) {  // some client may have left out a part of it
+    if (of_all[0] > 0) {  // some client may have skipped part of it
       if (iteration == 1 && target == 0) throw Interrupted();
       if (of_all[1] <= kPatience) stop.ignore();
       f = f_before;

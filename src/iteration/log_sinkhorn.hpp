@@ -1,4 +1,4 @@
-// Sinkhorn's iteration in the log domain throughout: the slow, obvious reference.
+// Sinkhorn's iteration entirely in the log domain: the slow, obvious reference.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,7 @@
 namespace fedsinkhorn {
 
 /// f = epsilon (log a - log sum_j exp((g - C) / epsilon)), then g likewise, target by target. Throws Interrupted if no
-/// iteration was finished. After an interruption the stop request is ignored if plans can be evaluated in about a
-/// second.
+/// iteration was finished. After an interruption, ignores the stop if the plans can be evaluated in about a second.
 [[nodiscard]] std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
                                                 StopRequest& stop);
 

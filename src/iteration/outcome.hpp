@@ -1,4 +1,4 @@
-// What an iteration hands over for each target, before costs are evaluated.
+// The result of an iteration per target, before costs are evaluated.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace fedsinkhorn {
 
-/// Of all rows and columns, as far as this client has heard of those of others.
+/// Of all rows and columns, as far as this client knows those of the others.
 struct WholePotentials {
   Potential f;
   Potential g;
 };
 
-/// In the units of the checked problem, which may not be those of the masses given (CheckedProblem::mass_exponent).
+/// In the units of the checked problem, which may not be those of the given masses (CheckedProblem::mass_exponent).
 struct Outcome {
   std::size_t target = 0;
   Status status = Status::iteration_limit;
   std::int64_t iterations = 0;
-  double epsilon = 0;    ///< for which they are potentials: another than the problem's on the way only
+  double epsilon = 0;    ///< of f and g; differs from the problem's only during annealing
   Potential f;           ///< active rows
   Potential g;           ///< active columns
   MarginalErrors error;  ///< at the precision of the iteration

@@ -15,9 +15,9 @@ struct Pacing {
   const cpu::SumOps& ops = cpu::simd("auto").sums;
 };
 
-/// Differences kept of each target. They take memory of as many vectors at every holder of v.
+/// Differences kept per target. Every holder of v needs memory for that many vectors.
 [[nodiscard]] inline std::size_t differences_kept(const Options& options, std::size_t targets) {
-  if (options.memory > 0) return options.memory;
+  if (options.history > 0) return options.history;
   if (targets <= 8) return 24;
   return targets <= 64 ? 8 : 4;
 }

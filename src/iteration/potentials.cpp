@@ -10,7 +10,7 @@ double exact_grid(double largest) {
   // |x| <= largest < 2^e, so multiples of 2^(e - 51) need 51 bits and sums of two of them 52.
   int exponent = 0;
   std::frexp(largest, &exponent);
-  constexpr int lowest = -1000;  // costs of 0: any grid will do
+  constexpr int lowest = -1000;  // for zero costs any grid will do
   return std::ldexp(1.0, std::max(exponent, lowest) - 51);
 }
 
@@ -57,7 +57,7 @@ void shift(Potential& potential, const ExactSum& constant) {
 }
 
 ExactSum log_of_power(double epsilon, int exponent) {
-  // log 2 in two parts, the first so short that its product with the exponent is exact.
+  // log 2 in two parts; the first is short enough that its product with the exponent is exact.
   constexpr double high = 0x1.62e42feep-1;
   constexpr double low = 0x1.a39ef35793c76p-33;
   const double first = epsilon * (exponent * high);

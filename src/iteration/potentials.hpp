@@ -2,9 +2,9 @@
 //
 // The plan depends on (f_i + g_j - C_ij) / epsilon, a small difference of large numbers: at epsilon = 1e-4 of the costs
 // a last-digit error of f moves the plan by 1e-12. Two measures keep all digits:
-//  - Potentials are pairs value + rest, the rest being what rounding to a double left out.
-//  - What is absorbed into the kernel lies on a grid of powers of two coarse enough for phi_i + psi_j to be exact. The
-//    difference to C_ij is then rounded once, relative to itself. What the grid leaves out goes into the scalings.
+// - Potentials are pairs value + rest, where rest is what rounding to a double left out.
+// - The part absorbed into the kernel lies on a grid of powers of two, coarse enough for phi_i + psi_j to be exact.
+//   Then the difference from C_ij is rounded once, relative to itself. What the grid leaves out goes into the scalings.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,8 @@ struct Potential {
 /// value + rest = base + epsilon * log(scaling), element by element; -inf where the scaling is 0.
 [[nodiscard]] Potential join(std::span<const double> base, std::span<const double> scaling, double epsilon);
 
-/// The way back, for one side: base on the grid and scaling with base + epsilon log(scaling) = potential, such that
-/// scaling is close to mass (the masses of that side). Where mass is 0, the scaling is 0 and the base that of
-/// no particular meaning (0).
+/// Inverse of join, for one side: base on the grid and scaling such that base + epsilon log(scaling) = potential, with
+/// scaling close to mass (the masses of that side). Where mass is 0, both are 0, and the base has no meaning.
 void split(const Potential& potential, std::span<const double> mass, double epsilon, double grid,
            std::span<double> base, std::span<double> scaling);
 

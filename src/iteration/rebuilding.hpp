@@ -1,11 +1,11 @@
-// What messages are for, as the counting communicator is told.
+// Marks messages with their phase for the counting communicator.
 #pragma once
 
 #include "comm/counting.hpp"
 
 namespace fedsinkhorn {
 
-/// While it lives, messages count as being for building kernels and measuring, not for rounds.
+/// During its lifetime, messages count as rebuilding and measuring, not as rounds.
 class Rebuilding {
  public:
   explicit Rebuilding(CountingCommunicator& traffic) : traffic_(traffic), before_(traffic.phase()) {

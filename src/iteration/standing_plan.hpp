@@ -1,4 +1,4 @@
-// The plan of one target as methods may ask about it.
+// The current plan of one target, for methods that ask about it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace fedsinkhorn {
 
-/// P_ij = u_i K_ij v_j, u and v being the own slices.
+/// P_ij = u_i K_ij v_j, where u and v are this client's slices.
 class StandingPlan final : public PlanAccess {
  public:
   StandingPlan(Topology& topology, std::span<const double> u, std::span<const double> v)
@@ -25,7 +25,7 @@ class StandingPlan final : public PlanAccess {
     topology_.column_products(1, times(u_, x).data(), products.data());  // K' (u x)
     std::ranges::transform(v_, products, products.begin(), std::multiplies<>());
   }
-  void add_up(std::span<double> values) override { topology_.clients().allreduce(values); }
+  void add_up(std::span<double> values) override { topology_.clients().of(Payload::sum).allreduce(values); }
 
  private:
   [[nodiscard]] static std::vector<double> times(std::span<const double> x, std::span<const double> y) {

@@ -1,4 +1,4 @@
-// When to stop, and the record of how it went.
+// When to stop, and the trace of the run.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 
 namespace fedsinkhorn {
 
-/// How an iteration gets along.
+/// Progress of an iteration.
 struct Pace {
-  double epsilon = 0;          ///< of the level
-  bool is_on_the_way = false;  ///< to the last one
-  std::int64_t rejected = 0;   ///< rounds so far, of all targets
-  std::size_t history = 0;     ///< the longest of the targets'
-  double omega = 1;            ///< the largest of the targets'
+  double epsilon = 0;          ///< of the current level
+  bool is_on_the_way = false;  ///< not yet at the last level
+  std::int64_t rejected = 0;   ///< rounds so far, over all targets
+  std::size_t history = 0;     ///< the longest of any target
+  double omega = 1;            ///< the largest of any target
 };
 
-/// Counts time, keeps the trace, tells the observer, and knows the limits.
+/// Keeps time, the trace and the limits, and informs the observer.
 class Monitor {
  public:
   /// All must outlive it.
   Monitor(const Options& options, const CheckedProblem& problem, Communicator& clock)
       : options_(options), problem_(problem), clock_(clock), start_(clock.now()), iterating_(clock) {}
 
-  /// Whether a check is due at `iteration`, the one before having been `last`.
+  /// Whether a check is due at `iteration`, if `last` was the iteration before it.
   [[nodiscard]] bool is_check(std::int64_t last, std::int64_t iteration) const {
     return iteration / options_.check_every != last / options_.check_every || iteration >= options_.max_iterations;
   }
@@ -36,17 +36,17 @@ class Monitor {
   [[nodiscard]] bool interrupted() const { return options_.interrupt != nullptr && options_.interrupt->load(); }
   /// The error to reach, in the units of the checked problem.
   [[nodiscard]] double tolerance() const { return options_.tolerance * problem_.mass; }
-  /// A tolerance of 0 asks for the whole budget: nothing is small enough.
+  /// A tolerance of 0 means the whole budget: no error is small enough.
   [[nodiscard]] bool small_enough(double error) const { return options_.tolerance > 0 && error <= tolerance(); }
   [[nodiscard]] const Options& options() const { return options_; }
 
-  /// Errors are in the units of the checked problem; the trace and the observer get them in those of the masses given.
-  /// Rows of targets that are finished one by one after the rest would repeat iteration numbers: only later ones count.
+  /// Takes errors in the units of the checked problem; reports them in those of the given masses. Targets finished one
+  /// by one after the rest would repeat iteration numbers: the trace only keeps larger ones.
   void record(std::int64_t iteration, MarginalErrors errors, std::size_t targets_left, const Pace& pace);
 
   [[nodiscard]] Stopwatch& iterating() { return iterating_; }
-  /// One row a check, except that of very many every second, fourth, ... is kept, and always the last: a run of days
-  /// must not fill the memory with its diary.
+  /// One row per check. Very long traces keep only every second, fourth, ... row, and always the last: a run of days
+  /// must not fill the memory with its trace.
   [[nodiscard]] std::vector<TraceRow> take_trace();
 
  private:

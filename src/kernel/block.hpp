@@ -1,4 +1,4 @@
-// Everything a client does with one block of costs, whatever does the arithmetic.
+// Everything a client does with one block of costs, independent of the backend.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +19,15 @@ namespace cpu {
 struct Simd;
 }  // namespace cpu
 
-/// The Gibbs kernel of a block, and sums straight from its costs in float64 (see backend/cpu/log_sums.hpp). All vectors
-/// are host memory.
+/// The Gibbs kernel of a block, and sums computed directly from its costs in float64 (see backend/cpu/log_sums.hpp).
+/// All vectors are in host memory.
 class Block : public Kernel {
  public:
-  [[nodiscard]] virtual std::size_t rows() const = 0;
-  [[nodiscard]] virtual std::size_t columns() const = 0;
-
-  /// Of the kernel from the next absorb on, and of the sums below at once.
+  /// Applies to the kernel from the next absorb on, and to the sums below at once.
   void set_epsilon(double epsilon) override = 0;
 
-  /// Whether this block can open() a kernel, which fused() then finds phi for,
-  [[nodiscard]] virtual bool can_open() const { return false; }
-  /// and whether that kernel may be used any further: if not, absorb() follows.
+  /// Whether an opened kernel stays valid once phi is found. If not, absorb() must follow.
   [[nodiscard]] virtual bool keeps_opened() const { return true; }
-  void open(std::span<const double> /*psi*/, double /*grid*/) override {}
-  [[nodiscard]] std::span<const double> opened() const override { return {}; }
 
   virtual void row_log_sums(std::span<const double> psi, std::span<double> sums) = 0;
   virtual void column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
@@ -42,27 +35,26 @@ class Block : public Kernel {
   [[nodiscard]] virtual std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                         std::size_t targets, const double* u, const double* v) = 0;
 
-  /// Rounds that this block makes by itself, being all there is of the problem; how many were made. None if it has no
-  /// better way than verb by verb.
+  /// Makes rounds by itself, if this block is the whole problem. Returns how many: 0 if verb by verb is as fast.
   [[nodiscard]] virtual std::int64_t run_alone(const LoneRounds& /*rounds*/) { return 0; }
 };
 
 struct BlockSettings;
 using MakeBlock = std::unique_ptr<Block>(const CostBlock& block, const BlockSettings& settings);
 
-/// How blocks are to be held and computed with; the table outlives all of them.
+/// How blocks are stored and computed with; the table must outlive all of them.
 struct BlockSettings {
   KernelSpec kernel;
   const cpu::Simd& simd;
-  MakeBlock* make_block;    ///< the backend
-  int device = -1;          ///< the number of the device, where the backend has such
-  std::size_t targets = 1;  ///< at once, at most
+  MakeBlock* make_block;        ///< the kernel on the backend
+  MakeBlock* make_empty_block;  ///< on the host: an empty block needs no backend
+  int device = -1;              ///< device number, if the backend has devices
+  std::size_t targets = 1;      ///< maximum at once
 };
 
-/// What computes, by name.
+/// A backend by name. Its blocks are made by the kernels that it has (kernel_entry.hpp).
 struct BackendEntry {
   std::string_view name;
-  std::string_view missing;         ///< empty when it is in this build, else says why it is not
-  MakeBlock* make_block = nullptr;  ///< none: one of the others is chosen
+  std::string_view missing;  ///< empty if it is in this build, else the reason why not
 };
 }  // namespace fedsinkhorn

@@ -1,10 +1,12 @@
 // The Gibbs kernel as an operator.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/half_step.hpp"
 #include "core/stop_request.hpp"
@@ -12,9 +14,9 @@
 
 namespace fedsinkhorn {
 
-/// K_ij = exp((phi_i + psi_j - C_ij) / epsilon) for absorbed potentials phi, psi. Vectors of several targets lie one
-/// target after the other: v is targets x columns, u, q targets x rows. How K is held is the kernel's own business; all
-/// verbs take and give float64. Verbs of one object must not run at the same time (they share scratch memory).
+/// K_ij = exp((phi_i + psi_j - C_ij) / epsilon) for absorbed potentials phi, psi. Vectors of several targets are stored
+/// one target after the other: v is targets x columns, u and q are targets x rows. How K is stored is up to the kernel;
+/// all verbs take and return float64. Verbs of one object must not run concurrently (they share scratch memory).
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -22,48 +24,56 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  /// From the next absorb on.
+  [[nodiscard]] virtual std::size_t rows() const = 0;
+  [[nodiscard]] virtual std::size_t columns() const = 0;
+
+  /// Takes effect at the next absorb.
   virtual void set_epsilon(double epsilon) = 0;
-  /// Puts new potentials in. They are kept.
+  /// Sets new potentials and keeps them.
   virtual void absorb(std::span<const double> phi, std::span<const double> psi) = 0;
-  /// The same where phi is not known yet: phi_i = -max_j (psi_j - C_ij), rounded to a multiple of grid, so that the
-  /// largest entry of a row is about 1. It is found by the pass that follows.
-  virtual void open(std::span<const double> psi, double grid) = 0;
-  /// That phi, once the pass is over.
-  [[nodiscard]] virtual std::span<const double> opened() const = 0;
+  /// Like absorb, but phi is not known yet: phi_i = -max_j (psi_j - C_ij), rounded to a multiple of grid, so that the
+  /// largest entry of a row is about 1. The next pass, fused(), finds it.
+  virtual void open(std::span<const double> /*psi*/, double /*grid*/) {}
+  /// Whether it can do that.
+  [[nodiscard]] virtual bool can_open() const { return false; }
+  /// That phi, after the pass.
+  [[nodiscard]] virtual std::span<const double> opened() const { return {}; }
 
   /// q = K v. Each element is summed in a fixed order.
   virtual void apply(std::size_t targets, const double* v, double* q) = 0;
   /// r = K' u. Each element is summed over the rows in order.
   virtual void apply_transposed(std::size_t targets, const double* u, double* r) = 0;
-  /// q = K v, u = a / q, r = K' u in a single pass over the rows of K.
-  virtual void fused(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) = 0;
+  /// q = K v, u = a / q, r = K' u, in a single pass over the rows of K if it can.
+  virtual void fused(std::size_t targets, const HalfStep& row_step, const double* v, double* q, double* u, double* r) {
+    apply(targets, v, q);
+    for (std::size_t k = 0; k < targets; ++k) row_step.scale({q + k * rows(), rows()}, {u + k * rows(), rows()});
+    apply_transposed(targets, u, r);
+  }
 
-  /// q = K v and r = K' u, in a single pass if it can.
+  /// q = K v and r = K' u, in a single pass if possible.
   virtual void products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
     apply(targets, v, q);
     apply_transposed(targets, u, r);
   }
 
-  /// How it has come to go over its rows, in words; empty where it has no choice.
+  /// Describes how it goes over its rows; empty if it has no choice.
   [[nodiscard]] virtual std::string pass_plan() const { return {}; }
 };
 
-/// Largest ratio u/a or v/b the stored precision can take before potentials must be absorbed anew: entries lost to
+/// Largest ratio u/a or v/b that the stored precision allows before potentials must be absorbed again: entries lost to
 /// underflow stay negligible even when multiplied by two such ratios.
 [[nodiscard]] constexpr double safe_scaling(Precision precision) {
-  // The smallest stored values are 2e-300 and 2e-38. Relative to the sums they belong to, which are of order one, what
-  // underflow loses is at most that times the square of this bound: 2e-100, and 2e-8, less than float32 rounds away.
+  // The smallest stored values are 2e-300 and 2e-38. Relative to the sums they belong to, which are of order one,
+  // underflow loses at most that times the square of this bound: 2e-100, and 2e-8, less than the rounding of float32.
   // bfloat16 has the range of float32.
   return is_reduced(precision) ? 1e15 : 1e100;
 }
 
 struct KernelSpec {
-  KernelKind kind = KernelKind::dense;
   Precision precision = Precision::float64;
   double epsilon = 1;
   int threads = 1;
-  /// Looked at between blocks of rows: when it is made, what a verb gives is NaN, and K is no longer to be used.
+  /// Checked between blocks of rows. Once the request is made, verbs return NaN and K must not be used any more.
   const StopRequest* stop = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What there is to know of a finished plan.
+// Sums over a finished plan.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct PlanSums {
   std::vector<double> rows;     ///< sum_j P_ij
   std::vector<double> columns;  ///< sum_i P_ij
   ExactSum logarithm;           ///< sum_ij P_ij t_ij
-  ExactSum cost;                ///< sum_ij P_ij C_ij, forbidden pairs left out
+  ExactSum cost;                ///< sum_ij P_ij C_ij, without forbidden pairs
   ExactSum divergence;          ///< sum_ij u_i v_j (K_ij t_ij - K_ij + 1), at least 0
 };
 

@@ -1,8 +1,8 @@
-// How to get to the solution in fewer rounds than plain Sinkhorn, and never much later: what a round from x to its
-// image G(x) tells, and which point to try next.
+// Methods that need fewer rounds than plain Sinkhorn, and never many more: what a round from x to its image G(x) tells,
+// and which point to try next.
 //
-// Decisions are made on numbers that all clients share (sums and maxima over their slices, which travel with v), so all
-// take the same ones. Points are mixtures of earlier images, which every holder of v can form by itself.
+// Decisions use numbers that all clients share (sums and maxima over their slices, sent along with v), so all clients
+// make the same ones. Points are mixtures of earlier images, which every holder of v can form by itself.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@
 
 namespace fedsinkhorn {
 
-/// What a round did to one target: this client's slices.
+/// A round of one target: this client's slices.
 struct RoundOfTarget {
   std::span<const double> a, b;
-  std::span<const double> u_before;  ///< of the round that was accepted last
+  std::span<const double> u_before;  ///< from the last accepted round
   std::span<const double> u;         ///< after the first half-step
-  std::span<const double> x;         ///< the v it started from
+  std::span<const double> x;         ///< the v that the round started from
   std::span<const double> r;         ///< K' u
   std::span<const double> v;         ///< after the second half-step: the image of x
 };
 
-/// What a method may ask, between rounds, about the plan that stands: P_ij = u_i K_ij v_j of one target. Every verb is
+/// What a method may ask between rounds about the current plan P_ij = u_i K_ij v_j of one target. Every verb is
 /// collective: all clients call the same ones in the same order.
 class PlanAccess {
  public:
@@ -37,14 +37,14 @@ class PlanAccess {
   PlanAccess(const PlanAccess&) = delete;
   PlanAccess& operator=(const PlanAccess&) = delete;
 
-  /// (P y)_I, y being given for the own columns; and (P' x)_J, x for the own rows.
+  /// (P y)_I, with y given for the own columns; (P' x)_J, with x given for the own rows.
   virtual void rows(std::span<const double> y, std::span<double> products) = 0;
   virtual void columns(std::span<const double> x, std::span<double> products) = 0;
-  /// Every client gets the sums over all clients of what each has: of vectors, or of the entries of a matrix.
+  /// Adds up the values of all clients (vectors, or entries of a matrix); every client gets the sums.
   virtual void add_up(std::span<double> values) = 0;
 };
 
-/// Of one target.
+/// The acceleration of one target.
 class Acceleration {
  public:
   virtual ~Acceleration() = default;
@@ -54,35 +54,35 @@ class Acceleration {
 
   /// omega: the half-steps of the next round are u^(1-omega) (a/q)^omega, and likewise for v.
   [[nodiscard]] virtual double relaxation() const { return 1; }
-  /// This client's part of what is to be known of a round goes into the note.
+  /// Writes this client's part of the statistics of a round into the note.
   virtual void describe(const RoundOfTarget& round, Note& note) = 0;
-  /// The notes of all clients being combined: the next point. keep_newest is false if the round is rejected: u and v
-  /// are then those of the last accepted one.
+  /// Chooses the next point from the combined notes of all clients. keep_newest is false if the round is rejected: u
+  /// and v are then those of the last accepted one.
   [[nodiscard]] virtual Mixture decide(const Note& note) = 0;
-  /// Whether it wants to choose the point after this one by itself. The same answer at all clients.
+  /// Whether it will choose the next point in propose(). Same answer at all clients.
   [[nodiscard]] virtual bool wants_plan() const { return false; }
-  /// If so: x is the mixture decided on, and may be changed. Points are v, 0 where there is no mass. Collective.
+  /// x is the mixture decided on and may be changed. Like v, it is 0 where there is no mass. Collective.
   virtual void propose(PlanAccess& /*plan*/, std::span<double> /*x*/) {}
-  /// What is remembered is no longer of use: the scalings are about to be relative to other potentials, or epsilon
-  /// changes. The next point is the image of the last one, as in plain Sinkhorn.
+  /// Drops the history: the scalings are about to be relative to other potentials, or epsilon changes. The next point
+  /// is the image of the last one, as in plain Sinkhorn.
   virtual void restart() = 0;
-  /// Whether the next round starts from anywhere but the last image, so that it may have to be rejected.
+  /// Whether the next round starts anywhere but at the last image, so that it may have to be rejected.
   [[nodiscard]] virtual bool is_proposal() const = 0;
 
-  /// KL(b || columns of the plan) in the last accepted round: what its second half-step added to the dual value, in
-  /// units of epsilon.
+  /// KL(b || columns of the plan) in the last accepted round: the increase of the dual value by its second half-step,
+  /// in units of epsilon.
   [[nodiscard]] virtual double gain() const = 0;
-  /// Differences of earlier rounds the next point rests on.
+  /// Number of differences of earlier rounds that the next point uses.
   [[nodiscard]] virtual std::size_t history() const { return 0; }
   [[nodiscard]] virtual std::int64_t rejected() const = 0;
 };
 
-/// What a method starts from.
+/// Parameters of a method.
 struct MethodSettings {
   std::size_t history = 0;  ///< differences kept
-  double reach = 0;         ///< the largest change of log v, in one step, that the kernel's precision can take
-  double mass = 1;          ///< the total of b
-  const cpu::SumOps& ops;   ///< outlives it
+  double reach = 0;         ///< largest change of log v in one step that the kernel's precision allows
+  double mass = 1;          ///< total of b
+  const cpu::SumOps& ops;   ///< must outlive the method
 };
 
 [[nodiscard]] std::unique_ptr<Acceleration> make_anderson(const MethodSettings& settings);
@@ -92,9 +92,9 @@ struct MethodSettings {
 struct MethodEntry {
   std::string_view name;
   std::unique_ptr<Acceleration> (*make)(const MethodSettings& settings) = nullptr;  ///< none: plain Sinkhorn
-  bool anneals = false;                                                             ///< epsilon comes down in levels
-  bool relaxes = false;    ///< u is changed between the half-steps, so that one pass over K cannot do both
-  bool on_device = false;  ///< devices can make whole rounds of it by themselves
+  bool anneals = false;                                                             ///< epsilon decreases in levels
+  bool relaxes = false;    ///< changes u between the half-steps, so one pass over K cannot do both
+  bool on_device = false;  ///< devices can make whole rounds by themselves
 };
 
 }  // namespace fedsinkhorn

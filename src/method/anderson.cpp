@@ -1,15 +1,15 @@
 // Anderson acceleration on x = log v, safeguarded by the semi-dual value.
 //
-// A round maps x to G(x), the residual being R(x) = G(x) - x. From the differences of the last m rounds
+// A round maps x to G(x); the residual is R(x) = G(x) - x. From the differences of the last m rounds
 //   dx_i = x_{i+1} - x_i,   dR_i,   dG_i = dx_i + dR_i
-// the next point is  x = G(x_k) - sum_j gamma_j dG_j  with gamma such that the linear model of the residual,
-// R(x_k) - sum_j gamma_j dR_j, is orthogonal to all dx_i (Anderson's type I; the type that minimises the residual gets
-// stuck where R hardly changes along the way to the solution, as between clusters that barely see each other).
-// Products are weighted by sqrt(b) and free of the constant by which v and u can be traded.
+// the next point is  x = G(x_k) - sum_j gamma_j dG_j  with gamma such that the linear model of the residual, R(x_k) -
+// sum_j gamma_j dR_j, is orthogonal to all dx_i (Anderson's type I). The type that minimises the residual gets stuck if
+// R hardly changes on the way to the solution, as between clusters that are barely connected. Products are weighted by
+// sqrt(b) and exclude the constant that can be moved between v and u.
 //
 // F(x) = <log u, a> + <log v, b>, with u = a / K v, is the dual value of the best f for that g. After the second
-// half-step the dual value is D(x) = F(x) + <R(x), b> = F(x) + KL(b || columns). The image of x has F(G(x)) >= D(x)
-// whatever x is; other points are accepted if they have that, too.
+// half-step the dual value is D(x) = F(x) + <R(x), b> = F(x) + KL(b || columns). The image of x has F(G(x)) >= D(x) for
+// every x; other points are accepted if they satisfy this too.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -25,7 +25,7 @@ namespace {
 
 using namespace anderson;  // the rules
 
-// Where the sums of a note are. Those from kDx on are there if there is a round to form differences with.
+// Positions of the sums in a note. Those from kDx on exist only if there is an earlier round to form differences with.
 enum Sum : std::size_t { kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kPairs };
 enum Maximum : std::size_t { kLargestResidual, kLargestStep };
 
@@ -47,9 +47,9 @@ class Square {
   std::vector<double> values_;
 };
 
-/// gamma that makes |matrix gamma - y|^2 + a little |gamma|^2 least, rows and columns of the matrix being brought to
-/// one scale first: the differences shrink as the iteration converges. Empty if the numbers do not allow it.
-/// Innermost loops run along rows, where entries do not wait for each other.
+/// gamma that minimises |matrix gamma - y|^2 + a little |gamma|^2. Rows and columns of the matrix are scaled first,
+/// since the differences shrink as the iteration converges. Empty if the numbers do not allow it. The innermost loops
+/// run along rows, where entries do not depend on each other.
 std::vector<double> regularized_solution(const Square& matrix, const std::vector<double>& y) {
   const std::size_t k = y.size();
   std::vector<double> scale(k);
@@ -72,7 +72,7 @@ std::vector<double> regularized_solution(const Square& matrix, const std::vector
   for (std::size_t i = 0; i < k; ++i) trace += normal[i][i];
   for (std::size_t i = 0; i < k; ++i) normal[i][i] += kRegularization * trace / static_cast<double>(k);
 
-  // Cholesky's factorisation in place, column by column, and both substitutions.
+  // Cholesky factorisation in place, column by column, and both substitutions.
   for (std::size_t l = 0; l < k; ++l) {
     if (!(normal[l][l] > 0)) return {};
     normal[l][l] = std::sqrt(normal[l][l]);
@@ -113,13 +113,13 @@ class Anderson final : public Acceleration {
   struct Point {
     std::vector<double> log_x, residual, log_image;
   };
-  /// Slices of two points' difference, and what all clients know of it.
+  /// Slices of the difference of two points, and what all clients know about it.
   struct Difference {
     std::vector<double> weighted_dx, dr;
     double sum_dx = 0;  // all sums are weighted
     double sum_dr = 0;
     double dx_r = 0;     // with the residual of the newest point
-    double longest = 0;  // of dG, the largest entry
+    double longest = 0;  // largest entry of dG
   };
 
   void begin(std::span<const double> b);
@@ -135,18 +135,18 @@ class Anderson final : public Acceleration {
   const cpu::SumOps& ops_;
 
   std::vector<double> weights_, log_b_;
-  ExactSum own_weights_;  // the sum of this client's
+  ExactSum own_weights_;  // sum over this client's slice
   Point candidate_;       // the point of the round being judged
-  Point latest_;          // the one accepted last
+  Point latest_;          // the last accepted point
   bool has_latest_ = false;
-  std::vector<double> dx_, dr_;  // the difference of the two
+  std::vector<double> dx_, dr_;  // difference of the two
   std::vector<cpu::DotPair> pairs_;
   std::deque<Difference> differences_;
   std::deque<std::deque<double>> products_;  // <dx_i, dR_j>
   double sum_weights_ = 0;
   double sum_residual_ = 0;  // of the newest point, weighted
 
-  std::vector<double> gamma_;  // of the point to be tried; empty: the plain image
+  std::vector<double> gamma_;  // of the point to try; empty: the plain image
   StepControl control_;
 };
 
@@ -161,7 +161,7 @@ void Anderson::begin(std::span<const double> b) {
     log_b_[j] = std::log(b[j]);
     own_weights_.add(weights_[j]);
   }
-  // Where there is no mass they stay 0.
+  // They stay 0 where there is no mass.
   for (Point* point : {&candidate_, &latest_}) {
     for (auto* values : {&point->log_x, &point->residual, &point->log_image}) values->assign(m, 0.0);
   }
@@ -177,7 +177,7 @@ void Anderson::describe_point(const RoundOfTarget& round, Note& note) {
   const std::size_t m = round.b.size();
   ExactSum rows;  // <log(u / a), a>
   for (std::size_t i = 0; i < round.a.size(); ++i) rows.add(round.a[i] * std::log(round.u[i] / round.a[i]));
-  // Logarithms first: a call in the loop of the sums would send all of them to memory and back.
+  // Logarithms first: a call in the loop over the sums would spill all of them to memory.
   for (std::size_t j = 0; j < m; ++j) {
     if (!(round.b[j] > 0)) continue;
     candidate_.residual[j] = std::log(round.v[j] / round.x[j]);
@@ -243,7 +243,7 @@ Mixture Anderson::decide(const Note& note) {
   return {true, differences_.size() + 1, gamma_};
 }
 
-// Back towards the image, or to the image itself.
+// Moves back towards the image, or to the image itself.
 Mixture Anderson::shorten() {
   if (control_.reject()) {
     for (double& gamma : gamma_) gamma *= kShrink;
@@ -259,9 +259,9 @@ void Anderson::push(const Note& note) {
   const double sum_residual = note.sums[kResidual].total();
   if (has_latest_) {
     const auto total = [&note](std::size_t k) { return note.sums[k].total(); };
-    // <dx_i, R> moves on with R.
+    // <dx_i, R> changes with R.
     const std::size_t known = differences_.size();
-    // The sums of a note are as many as there were differences when it was written; those kept are the newest.
+    // A note has sums for as many differences as existed when it was written; those kept are the newest.
     const std::size_t offset = (note.sums.size() - kPairs) / 2 - known;
     std::deque<double> row;
     for (std::size_t i = 0; i < known; ++i) {
@@ -275,7 +275,7 @@ void Anderson::push(const Note& note) {
     differences_.push_back({std::move(dx_), std::move(dr_), total(kDx), sum_residual - sum_residual_, total(kDxR),
                             note.maxima[kLargestStep]});
     if (differences_.size() > memory_) {
-      dx_ = std::move(differences_.front().weighted_dx);  // their memory serves the next difference
+      dx_ = std::move(differences_.front().weighted_dx);  // reuse their memory for the next difference
       dr_ = std::move(differences_.front().dr);
       drop_differences(memory_);
     }
@@ -302,7 +302,7 @@ void Anderson::extrapolate() {
   Square matrix(k);
   std::vector<double> y(k);
   for (std::size_t i = 0; i < k; ++i) {
-    const double mean = differences_[i].sum_dx / sum_weights_;  // the constant that is taken out
+    const double mean = differences_[i].sum_dx / sum_weights_;  // the constant to remove
     y[i] = differences_[i].dx_r - mean * sum_residual_;
     for (std::size_t j = 0; j < k; ++j) matrix[i][j] = products_[i][j] - mean * differences_[j].sum_dr;
   }

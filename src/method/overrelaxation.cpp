@@ -1,13 +1,13 @@
 // Overrelaxed Sinkhorn: u^(1-omega) (a / K v)^omega and likewise for v, with omega between 1 and 2.
 //
-// If plain Sinkhorn's error falls by lambda a round, the best omega is 2 / (1 + sqrt(1 - lambda)), and the error then
-// falls by omega - 1 (Young's theory of successive overrelaxation). lambda is not known beforehand: an error that falls
-// by mu a round at omega means lambda = (mu + omega - 1)^2 / (mu omega^2).
+// If plain Sinkhorn multiplies the error by lambda per round, the best omega is 2 / (1 + sqrt(1 - lambda)), which
+// multiplies it by omega - 1 (Young's theory of successive overrelaxation). lambda is not known beforehand: a factor mu
+// per round at omega means lambda = (mu + omega - 1)^2 / (mu omega^2).
 //
 // Far from the solution that can overshoot. A half-step that multiplies the scalings by z^omega, z = a / (row sums),
-// adds  sum_i a_i phi(z_i),  phi(z) = omega log z - z^(omega-1) + 1/z,  to the dual value, and phi(z) >= 0 for all z up
-// to a largest one (Thibault, Chizat, Dossal, Papadakis): omega is kept so small that the largest z of the last round
-// is below it. z may have grown since, so the dual value is looked at, too, and a round that lowers it is taken back.
+// adds  sum_i a_i phi(z_i),  phi(z) = omega log z - z^(omega-1) + 1/z,  to the dual value, and phi(z) >= 0 up to some z
+// (Thibault, Chizat, Dossal, Papadakis): omega is kept small enough for that z to exceed the largest of the last round.
+// z may have grown since, so the dual value is checked too, and a round that lowers it is undone.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Rounds over which a rate is measured.
 constexpr std::int64_t kRoundsEach = 10;
-/// A rate this near to omega - 1 is taken for it, and omega made smaller.
+/// If the measured rate is this close to omega - 1, omega is reduced.
 constexpr double kClose = 0.02;
 constexpr double kLess = 0.98;
 constexpr double kMostOmega = 1.99;
@@ -58,19 +58,19 @@ class Overrelaxation final : public Acceleration {
 
  private:
   double omega_ = 1;
-  double wanted_ = 1;  // by the rate
+  double wanted_ = 1;  // according to the rate
   double dual_ = -kInfinity;
   double slack_;
   double gain_ = kInfinity;
-  double error_then_ = kInfinity;  // when rounds at this omega began
-  std::int64_t rounds_ = 0;        // since
+  double error_then_ = kInfinity;  // at the first round with this omega
+  std::int64_t rounds_ = 0;        // since then
   std::int64_t accepted_ = 0;
   std::int64_t rejected_ = 0;
 };
 
 void Overrelaxation::describe(const RoundOfTarget& round, Note& note) {
   note.sums.assign(kSums, {});
-  double greatest = 1;  // ratio by which a plain half-step multiplies
+  double greatest = 1;  // largest factor of a plain half-step
   for (std::size_t i = 0; i < round.a.size(); ++i) {
     const double ratio = round.u[i] / round.u_before[i];  // z^omega
     note.sums[kDual].add(round.a[i] * std::log(round.u[i] / round.a[i]));
@@ -96,7 +96,7 @@ Mixture Overrelaxation::decide(const Note& note) {
     rounds_ = 0;
     return {false, 0, {}};
   }
-  if (dual < dual_ - slack_) slack_ = 2 * (dual_ - dual);  // a plain round cannot lower it but for noise
+  if (dual < dual_ - slack_) slack_ = 2 * (dual_ - dual);  // only noise makes a plain round lower it
   ++accepted_;
   dual_ = dual;
   gain_ = note.sums[kGain].total();
@@ -104,13 +104,13 @@ Mixture Overrelaxation::decide(const Note& note) {
   if (rounds_ == 0) error_then_ = error;
   if (rounds_ == kRoundsEach) {
     const double mu = std::pow(error / error_then_, 1.0 / static_cast<double>(kRoundsEach));
-    const double fastest = omega_ - 1;  // what this omega can do
+    const double fastest = omega_ - 1;  // the rate this omega can reach
     if (mu > 0 && mu < 1 && mu > (1 + kClose) * fastest) {
       const double lambda = std::min((mu + fastest) * (mu + fastest) / (mu * omega_ * omega_), 1.0);
-      // The first rounds are slower than the rest: what they suggest is approached in steps.
+      // The first rounds are slower than the rest, so the suggested omega is approached in steps.
       wanted_ = std::min(2 / (1 + std::sqrt(1 - lambda)), (2 + omega_) / 2);
     } else {
-      wanted_ = 1 + kLess * fastest;  // it may be more than is needed: then errors oscillate and the rate tells nothing
+      wanted_ = 1 + kLess * fastest;  // omega may be too large: then errors oscillate and the rate is meaningless
     }
     rounds_ = 0;
     error_then_ = error;

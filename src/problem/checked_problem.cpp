@@ -58,17 +58,29 @@ const double* CheckedProblem::initial_g(std::size_t target) const {
 }
 
 CostBlock CheckedProblem::block() const {
-  return {&input, positions(rows, block_rows()), positions(columns, block_columns()), first_held_row};
+  return {.costs = costs,
+          .rows = positions(rows, block_rows()),
+          .columns = positions(columns, block_columns()),
+          .first_held = first_held_row,
+          .all_rows = rows.given,
+          .all_columns = columns.given};
 }
 
 CostBlock CheckedProblem::column_block() const {
-  return {&input, rows.active, positions(columns, own_columns()), first_held_row, symmetric_cost};
+  return {.costs = costs,
+          .rows = rows.active,
+          .columns = positions(columns, own_columns()),
+          .first_held = first_held_row,
+          .transposed = symmetric_cost,
+          .all_rows = rows.given,
+          .all_columns = columns.given};
 }
 
 CheckedProblem check_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
                              const Collectives& clients, int threads) {
   CheckedProblem checked;
   checked.input = problem;
+  checked.costs = make_cost_input(problem.cost);
   checked.epsilon = problem.epsilon;
   checked.client = clients.rank();
   checked.clients = clients.size();
@@ -78,7 +90,7 @@ CheckedProblem check_problem(const Problem& problem, const Options& options, con
   agree_on_masses(clients, options.normalize, checked);
   agree_on_initial_g(clients, checked);
   const StopRequest stop(options.interrupt);
-  agree_on_costs(clients, threads, cpu::simd(options.simd).magnitudes, stop, checked);
+  agree_on_costs(clients, threads, cpu::simd(options.simd), stop, checked);
   agree_on_feasibility(clients, options.feasibility, layout_of, stop, checked);
   return checked;
 }

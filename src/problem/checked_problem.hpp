@@ -4,11 +4,12 @@
 
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "comm/collectives.hpp"
 #include "core/range.hpp"
-#include "cost/cost_block.hpp"
+#include "cost/cost_input.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
 #include "problem/layout.hpp"
@@ -26,7 +27,8 @@ struct Side {
 };
 
 struct CheckedProblem {
-  Problem input;  ///< as given, except that points y that came in parts are whole
+  Problem input;                           ///< as given
+  std::shared_ptr<const CostInput> costs;  ///< its costs; points y that came in parts are whole here
   double epsilon = 0;
   std::size_t targets = 1;
   bool costs_from_points = false;
@@ -51,7 +53,6 @@ struct CheckedProblem {
   bool symmetric_cost = false;  ///< only looked at where a topology can make use of it
   double largest_cost = 0;      ///< of the finite ones, in absolute value; an upper bound when costs come from points
   std::size_t first_held_row = 0;
-  std::vector<double> gathered_points;  ///< y, where it came in parts
 
   /// An amount of mass, in the units of the masses given.
   [[nodiscard]] double as_given(double amount) const { return std::ldexp(amount, mass_exponent); }

@@ -15,11 +15,8 @@ inline constexpr double kMostCostsPerEpsilon = 1e17;
 
 /// Needs the active rows and columns. Fills in has_forbidden_pairs, largest_cost and, where the layout has use for it,
 /// symmetric_cost. Throws on all clients alike, Interrupted too.
-void agree_on_costs(const Collectives& clients, int threads, const cpu::MagnitudeOps& ops, const StopRequest& stop,
+void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& simd, const StopRequest& stop,
                     CheckedProblem& checked);
-
-/// Throws InputError if a coordinate of the points given is no usable number: for parts, before others get to see them.
-void check_own_points(const Problem& problem);
 
 /// With forbidden pairs: proves that the allowed ones can carry the masses (Feasibility::check), or at least that no
 /// line with mass is without any (skip, or masses that clients keep to themselves). Client 0 is told which pairs are

@@ -30,21 +30,6 @@ Block block_of(const CheckedProblem& checked, const Layout& layout) {
            columns[layout.column_clients[layout.column_slices.last - 1]].last}};
 }
 
-template <class T>
-PairSet allowed_pairs(const MatrixView<T>& cost, const CheckedProblem& checked, const Block& block) {
-  const auto& done = std::get<CostMatrix>(checked.input.cost).rows_done;
-  PairSet pairs(block.rows.size(), block.columns.size());
-  for (std::size_t i = 0; i < block.rows.size(); ++i) {
-    const std::size_t at = checked.rows.active[block.rows.first + i] - checked.first_held_row;
-    const T* row = cost.row(at);
-    for (std::size_t j = 0; j < block.columns.size(); ++j) {
-      if (row[checked.columns.active[block.columns.first + j]] <= std::numeric_limits<T>::max()) pairs.allow(i, j);
-    }
-    if (done) done(at, 1);
-  }
-  return pairs;
-}
-
 std::vector<std::uint64_t> words_of(const PairSet& pairs) {
   std::vector<std::uint64_t> words;
   for (std::size_t i = 0; i < pairs.rows(); ++i) words.insert(words.end(), pairs.row(i).begin(), pairs.row(i).end());
@@ -64,18 +49,20 @@ void allow(const FromPeer& peer, std::span<const std::uint64_t> words, const Blo
   }
 }
 
+constexpr Label kPairs{Tag::slice, Payload::slice};
+
 /// All allowed pairs at client 0; nothing elsewhere.
 std::optional<PairSet> gather_pairs(const Collectives& clients, const LayoutOf& layout_of,
                                     const CheckedProblem& checked) {
   const Block own = block_of(checked, checked.layout);
-  const PairSet mine = std::visit([&](const auto& cost) { return allowed_pairs(cost, checked, own); },
-                                  std::get<CostMatrix>(checked.input.cost).matrix);
+  const PairSet mine =
+      own.words() == 0 ? PairSet(0, 0) : allowed_pairs(*make_cost_source(checked.block(), cpu::simd("auto")));
   Communicator& communicator = clients.communicator();
   std::optional<PairSet> all;
   if (clients.rank() == 0) all.emplace(checked.rows.size(), checked.columns.size());
   if (!all) {
     const std::vector<std::uint64_t> words = words_of(mine);
-    if (own.words() > 0) communicator.send(std::as_bytes(std::span(words)), 0, Tag::slice);
+    if (own.words() > 0) communicator.send(std::as_bytes(std::span(words)), 0, kPairs);
     return all;
   }
   for (std::size_t client = 0; client < clients.size(); ++client) {
@@ -83,7 +70,7 @@ std::optional<PairSet> gather_pairs(const Collectives& clients, const LayoutOf& 
     if (block.words() == 0) continue;
     const bool is_own = client == clients.rank();
     std::vector<std::uint64_t> words = is_own ? words_of(mine) : std::vector<std::uint64_t>(block.words());
-    if (!is_own) communicator.receive(std::as_writable_bytes(std::span(words)), client, Tag::slice);
+    if (!is_own) communicator.receive(std::as_writable_bytes(std::span(words)), client, kPairs);
     allow(from_peer(clients, client), words, block, *all);
   }
   return all;
@@ -112,14 +99,14 @@ AllMasses gather_masses(const Collectives& clients, const CheckedProblem& checke
   if (root) all.b.resize(checked.targets * checked.columns.size());
   std::vector<std::size_t> counts;
   for (const Range& slice : checked.rows.slices) counts.push_back(slice.size());
-  clients.gather(checked.a, counts, all.a, 0);
+  clients.of(Payload::slice).gather(checked.a, counts, all.a, 0);
   if (root) require_masses(clients, counts, all.a);
   for (std::size_t k = 0; k < checked.targets; ++k) {
     // Slices of columns need not lie in the order of the clients.
     std::vector<double> slices(root ? checked.columns.size() : 0);
     counts.clear();
     for (const Range& slice : checked.columns.slices) counts.push_back(slice.size());
-    clients.gather({checked.target(k), checked.m()}, counts, slices, 0);
+    clients.of(Payload::slice).gather({checked.target(k), checked.m()}, counts, slices, 0);
     if (!root) continue;
     require_masses(clients, counts, slices);
     const double* from = slices.data();
@@ -226,10 +213,13 @@ std::vector<double> fit_target(const PairSet& pairs, const CheckedProblem& check
 void scale_columns(const Collectives& clients, std::vector<double> factors, CheckedProblem& checked) {
   double largest = 0;
   for (const double factor : factors) largest = std::max(largest, std::abs(factor - 1));
-  clients.broadcast(std::as_writable_bytes(std::span(&largest, 1)), 0);
-  if (largest == 0) return;
+  clients.of(Payload::note).broadcast(std::as_writable_bytes(std::span(&largest, 1)), 0);
+  const FromPeer from_first = from_peer(clients, 0);
+  constexpr double most = std::numeric_limits<double>::max();
+  if (from_first.number(largest, 0, most, "a change of masses") == 0) return;
   factors.resize(checked.targets * checked.columns.size());
-  clients.broadcast(std::as_writable_bytes(std::span(factors)), 0);
+  clients.of(Payload::slice).broadcast(std::as_writable_bytes(std::span(factors)), 0);
+  for (const double factor : factors) (void)from_first.number(factor, 0, most, "a factor of a mass");
   const Range own = checked.own_columns();
   for (std::size_t k = 0; k < checked.targets; ++k) {
     const double* of_target = factors.data() + k * checked.columns.size() + own.first;

@@ -76,7 +76,7 @@ double least_positive(const Collectives& clients, std::span<const double> own) {
   for (const double mass : own) {
     if (mass > 0) least = std::min(least, mass);
   }
-  const std::vector<double> all = clients.allgather_numbers({&least, 1});
+  const std::vector<double> all = clients.of(Payload::note).allgather_numbers({&least, 1});
   for (std::size_t k = 0; k < all.size(); ++k) {
     least = std::min(least, from_peer(clients, k)
                                 .number(all[k], std::numeric_limits<double>::denorm_min(),
@@ -89,7 +89,7 @@ double least_positive(const Collectives& clients, std::span<const double> own) {
 std::vector<double> totals(const Collectives& clients, const std::vector<ExactSum>& own) {
   std::vector<double> numbers;
   for (const ExactSum& sum : own) numbers.insert(numbers.end(), {sum.value, sum.rest});
-  const std::vector<double> all = clients.allgather_numbers(numbers);
+  const std::vector<double> all = clients.of(Payload::sum).allgather_numbers(numbers);
   std::vector<double> result(own.size());
   for (std::size_t k = 0; k < own.size(); ++k) {
     ExactSum sum;
@@ -116,7 +116,7 @@ void agree_on_active(const Collectives& clients, const std::vector<double>& mass
   // Everybody knows how many lines everybody has: no length is needed, and none can be wrong.
   std::vector<std::size_t> bytes;
   for (const Range& slice : side.given_slices) bytes.push_back((slice.size() + 7) / 8);
-  const std::string all = clients.allgather_bytes(bits, bytes);
+  const std::string all = clients.of(Payload::shape).allgather_bytes(bits, bytes);
   std::vector<bool> has_mass(side.given);
   std::size_t first_byte = 0;
   for (std::size_t client = 0; client < bytes.size(); ++client) {
@@ -157,7 +157,7 @@ std::vector<double> matching_factors(const Problem& problem, std::span<const dou
     const double total_b = std::ldexp(totals[1 + k], -exponent);
     if (std::abs(total_b - total_a) > tolerance * total_a) {
       const std::string remedy = problem.a.empty() || problem.b.empty() ? "the side left out is uniform with total 1"
-                                                                        : "scale them alike, or add --normalize";
+                                                                        : "scale them alike, or add `normalize`";
       throw InputError(problem.names.b,
                        fmt::format("total mass{} is {:.9g} but that of {} is {:.9g}", of_target(k, targets),
                                    totals[1 + k], problem.names.a, totals[0]),
@@ -209,7 +209,7 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
   agree_on_active(clients, own.b, targets, checked.columns);
   const double least_a = least_positive(clients, own.a);
   const double least = is_near_one(total[0]) ? least_a : std::min(least_a, least_positive(clients, own.b));
-  const std::vector<double> tolerances = clients.allgather_numbers({&problem.mass_tolerance, 1});
+  const std::vector<double> tolerances = clients.of(Payload::note).allgather_numbers({&problem.mass_tolerance, 1});
   for (std::size_t k = 0; k < tolerances.size(); ++k) {
     checked.mass_tolerance =
         std::max(checked.mass_tolerance, from_peer(clients, k).number(tolerances[k], 0, 1, "a tolerance of masses"));

@@ -7,8 +7,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "cost/metric.hpp"
+#include "cost/points_input.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "problem/costs.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -35,19 +36,16 @@ struct Shape {
 };
 constexpr std::size_t kShapeNumbers = sizeof(Shape) / sizeof(double);
 
-Shape shape_of(const Problem& problem) {
+Shape shape_of(const Problem& problem, const CostInput& costs) {
   Shape shape;
-  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) {
+  if (const PointsInput* points = costs.points()) {
     shape.is_points = 1;
-    shape.metric = static_cast<double>(points->metric);
-    shape.rows = static_cast<double>(rows_of(points->x));
-    shape.columns = static_cast<double>(rows_of(points->y));
-    shape.dimension = static_cast<double>(columns_of(points->x));
-  } else {
-    const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
-    shape.rows = static_cast<double>(rows_of(matrix));
-    shape.columns = static_cast<double>(columns_of(matrix));
+    shape.metric = static_cast<double>(points->clouds().metric);
   }
+  const CostShape of_costs = costs.shape();
+  shape.rows = static_cast<double>(of_costs.rows);
+  shape.columns = static_cast<double>(of_costs.columns);
+  shape.dimension = static_cast<double>(of_costs.dimension);
   shape.holds = shape.columns > 0 && (shape.rows > 0 || problem.parts.rows) ? 1 : 0;
   shape.a = static_cast<double>(problem.a.size());
   shape.b_rows = static_cast<double>(problem.b.rows);
@@ -97,24 +95,6 @@ Shape read_shape(std::span<const double> numbers, const FromPeer& peer) {
 
 std::size_t count(double number) { return static_cast<std::size_t>(number); }
 
-// What is wrong with this client's costs alone.
-void check_own_costs(const Problem& problem, const Layout& layout) {
-  const auto* points = std::get_if<PointClouds>(&problem.cost);
-  if (points == nullptr) {
-    const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
-    const bool none = (rows_of(matrix) == 0 && !problem.parts.rows) || columns_of(matrix) == 0;
-    if (none && !layout.row_slices.empty()) throw InputError(problem.names.cost, "has no entries");
-    return;
-  }
-  if (rows_of(points->x) == 0 && !problem.parts.rows) throw InputError(problem.names.x, "has no points");
-  if (rows_of(points->y) == 0 && !problem.parts.columns) throw InputError(problem.names.y, "has no points");
-  if (columns_of(points->x) == 0) throw InputError(problem.names.x, "has points without coordinates");
-  if (columns_of(points->x) != columns_of(points->y)) {
-    throw InputError(problem.names.y, fmt::format("points have {} coordinates", columns_of(points->y)),
-                     fmt::format("those of {} have {}", problem.names.x, columns_of(points->x)));
-  }
-}
-
 // What is wrong with this client's inputs beside those of another.
 void compare(const Problem& problem, const Shape& mine, const Shape& other, std::size_t other_client) {
   const InputNames& names = problem.names;
@@ -145,7 +125,7 @@ void compare(const Problem& problem, const Shape& mine, const Shape& other, std:
   if (mine.is_points != 0 && other.is_points != 0) {
     same(mine.dimension, other.dimension, names.x, "coordinates");
     if (mine.metric != other.metric) {
-      throw InputError("--metric", "is not the same on all clients",
+      throw InputError("`metric`", "is not the same on all clients",
                        fmt::format("client {} has another", other_client));
     }
   }
@@ -180,28 +160,30 @@ std::size_t total(const std::vector<Shape>& shapes, double Shape::*size) {
 
 [[noreturn]] void refuse_rows_without_columns(const std::string& name) {
   throw InputError(name, "is given in parts, but all-to-all and async need all costs of a column",
-                   "use --topology row-reduce, which needs rows alone, or one file of points that are rows and columns "
+                   "use `topology` row-reduce, which needs rows alone, or one file of points that are rows and columns "
                    "at once");
 }
 
-void check_parts(const Options& options, const Layout& layout, const Problem& problem) {
+void check_parts(const Options& options, const CheckedProblem& checked) {
+  const Layout& layout = checked.layout;
+  const Problem& problem = checked.input;
   const Parts& parts = problem.parts;
   const bool some = parts.rows || parts.columns || parts.a || parts.b || parts.initial_g;
   if (!some) return;
   if (!options.row_weights.empty()) {
-    throw InputError("--rows", "the parts of the inputs say already who owns which rows", "leave it out");
+    throw InputError("`row_weights`", "the parts of the inputs say already who owns which rows", "leave it out");
   }
   if (!layout.takes_parts && (parts.rows || parts.columns)) {
     throw InputError(parts.rows ? problem.names.cost : problem.names.y,
                      "is given in parts, but with this topology a client's block is not its own rows",
-                     "give the whole, or use --topology row-reduce");
+                     "give the whole, or use `topology` row-reduce");
   }
   const bool in_order = std::is_sorted(layout.column_clients.begin(), layout.column_clients.end());
   if (!in_order && (parts.b || parts.initial_g)) {
     throw InputError(parts.b ? problem.names.b : problem.names.initial_g,
                      "is given in parts, but a grid deals columns in another order", "give the whole");
   }
-  if (layout.whole_columns && parts.rows && std::holds_alternative<PointClouds>(problem.cost) && !parts.columns) {
+  if (layout.whole_columns && parts.rows && checked.costs->points() != nullptr && !parts.columns) {
     refuse_rows_without_columns(problem.names.x);
   }
 }
@@ -243,48 +225,112 @@ void require_points(const FromPeer& peer, Metric metric, std::size_t count, std:
     for (const double x : coordinates.subspan(i * (coordinates.size() / count), coordinates.size() / count)) {
       norm += peer.finite(x, "a coordinate") * x;
     }
-    if (std::isinf(norm) || (metric == Metric::cosine && !(norm > 0))) peer.refuse("a point without a usable length");
+    if (std::isinf(norm) || (is_of_directions(metric) && !(norm > 0))) peer.refuse("a point without a usable length");
   }
 }
 
 // The points of the columns are known to all: gathered if they came in parts.
 void gather_columns(const Collectives& clients, CheckedProblem& checked) {
-  auto* points = std::get_if<PointClouds>(&checked.input.cost);
+  const PointsInput* points = checked.costs->points();
   if (points == nullptr || !checked.input.parts.columns) return;
-  const std::size_t dimension = columns_of(points->x);
+  const std::size_t dimension = points->shape().dimension;
   std::vector<std::size_t> counts;
   for (const Range& slice : checked.columns.given_slices) counts.push_back(slice.size() * dimension);
-  checked.gathered_points.resize(checked.columns.given * dimension);
+  std::vector<double> gathered(checked.columns.given * dimension);
   const std::size_t first = checked.columns.given_slices[checked.client].first * dimension;
   std::visit(
       [&](const auto& view) {
         std::transform(view.data, view.data + view.rows * dimension,
-                       checked.gathered_points.begin() + static_cast<std::ptrdiff_t>(first),
+                       gathered.begin() + static_cast<std::ptrdiff_t>(first),
                        [](auto x) { return static_cast<double>(x); });
       },
-      points->y);
-  const auto data_of = [](const AnyMatrix& matrix) {
-    return std::visit([](const auto& view) { return static_cast<const void*>(view.data); }, matrix);
-  };
-  const bool shared_support =
-      checked.input.parts.rows && data_of(points->x) == data_of(points->y) && rows_of(points->x) == rows_of(points->y);
+      points->clouds().y);
+  const bool shared_support = checked.input.parts.rows && points->rows_are_columns();
   agree(clients, [&] {
     if (checked.layout.whole_columns && checked.clients > 1 && checked.input.parts.rows && !shared_support) {
       refuse_rows_without_columns(checked.input.names.x);
     }
-    check_own_points(checked.input);
+    points->check_coordinates(checked.input.names);
   });
-  clients.allgather(checked.gathered_points, counts);
+  clients.of(Payload::slice).allgather(gathered, counts);
   for (std::size_t k = 0; k < counts.size(); ++k) {
     const Range slice = checked.columns.given_slices[k];
-    require_points(from_peer(clients, k), points->metric, slice.size(),
-                   std::span(checked.gathered_points).subspan(slice.first * dimension, counts[k]));
+    require_points(from_peer(clients, k), points->clouds().metric, slice.size(),
+                   std::span(gathered).subspan(slice.first * dimension, counts[k]));
   }
-  points->y = MatrixView<double>{checked.gathered_points.data(), checked.columns.given, dimension};
-  if (shared_support) {
-    points->x = points->y;
-    checked.first_held_row = 0;
+  checked.costs = points->with_columns(std::move(gathered), shared_support);
+  if (shared_support) checked.first_held_row = 0;
+}
+
+std::vector<Shape> exchange(const Collectives& clients, const Shape& mine) {
+  std::array<double, kShapeNumbers> numbers{};
+  std::copy_n(&mine.holds, kShapeNumbers, numbers.begin());
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(numbers);
+  std::vector<Shape> shapes(clients.size());
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    shapes[k] = read_shape({all.data() + k * kShapeNumbers, kShapeNumbers}, from_peer(clients, k));
   }
+  return shapes;
+}
+
+// Parts say themselves who owns which lines; else they are dealt.
+void slice_rows_and_columns(const Options& options, const std::vector<Shape>& shapes, CheckedProblem& checked) {
+  const Parts& parts = checked.input.parts;
+  std::vector<Range>& rows = checked.rows.given_slices;
+  if (parts.rows) {
+    rows = slices_of(shapes, &Shape::rows);
+  } else if (parts.a) {
+    rows = slices_of(shapes, &Shape::a);
+  } else {
+    rows = deal(checked.rows.given, shapes.size(), options.row_weights);
+  }
+  std::vector<Range>& columns = checked.columns.given_slices;
+  if (parts.b) {
+    columns = slices_of(shapes, &Shape::b_rows);
+  } else if (parts.columns) {
+    columns = slices_of(shapes, &Shape::columns);
+  } else if (parts.initial_g) {
+    columns = slices_of(shapes, &Shape::initial_g_rows);
+  } else if (checked.rows.given == checked.columns.given) {
+    columns = rows;  // as in the paper, a client owns the columns of its rows' numbers
+  } else {
+    columns = deal(checked.columns.given, shapes.size(), options.row_weights);
+  }
+  // Column slices go to the clients in the order the topology wants them.
+  const std::vector<Range> in_order = columns;
+  for (std::size_t k = 0; k < columns.size(); ++k) columns[checked.layout.column_clients[k]] = in_order[k];
+}
+
+// held: the shape of a client that holds costs.
+void check_numbers_of_masses(const Collectives& clients, const std::vector<Shape>& shapes, const Shape& held,
+                             const CheckedProblem& checked) {
+  const Problem& problem = checked.input;
+  const Shape& mine = shapes[checked.client];
+  const std::size_t own_rows = checked.rows.given_slices[checked.client].size();
+  const std::size_t masses_a = problem.parts.a ? total(shapes, &Shape::a) : count(held.a);
+  const std::size_t masses_b = problem.parts.b ? total(shapes, &Shape::b_rows) : count(held.b_rows);
+  // A part of the wrong length first: the total, which is everybody's, would be wrong with it.
+  agree(clients, [&] {
+    if (problem.parts.a && count(mine.a) != own_rows) {
+      throw InputError(problem.names.a, fmt::format("has {} masses", count(mine.a)),
+                       fmt::format("this client has {} rows", own_rows));
+    }
+    if (problem.parts.columns && problem.parts.b && mine.columns != mine.b_rows) {
+      throw InputError(problem.names.b, fmt::format("has {} rows of masses", count(mine.b_rows)),
+                       fmt::format("this client has {} columns", count(mine.columns)));
+    }
+  });
+  agree(clients, [&] {
+    if (checked.rows.given == 0 || checked.columns.given == 0) throw InputError(problem.names.cost, "has no entries");
+    if ((problem.parts.a || masses_a > 0) && masses_a != checked.rows.given) {
+      throw InputError(problem.names.a, fmt::format("has {} masses", masses_a),
+                       fmt::format("the cost has {} rows", checked.rows.given));
+    }
+    if ((problem.parts.b || masses_b > 0) && masses_b != checked.columns.given) {
+      throw InputError(problem.names.b, fmt::format("has {} rows of masses", masses_b),
+                       fmt::format("the cost has {} columns", checked.columns.given));
+    }
+  });
 }
 
 }  // namespace
@@ -310,85 +356,28 @@ std::vector<Range> deal(std::size_t count, std::size_t clients, std::span<const 
 
 void agree_on_shapes(const Options& options, const Collectives& clients, CheckedProblem& checked) {
   const Problem& problem = checked.input;
-  const Layout& layout = checked.layout;
-  const Shape mine = shape_of(problem);
+  const Shape mine = shape_of(problem, *checked.costs);
   agree(clients, [&] {
-    check_own_costs(problem, layout);
+    checked.costs->check_shape(problem.names, problem.parts, !checked.layout.row_slices.empty());
     check_own_sizes(problem, mine);
   });
-  std::array<double, kShapeNumbers> numbers{};
-  std::copy_n(&mine.holds, kShapeNumbers, numbers.begin());
-  const std::vector<double> all = clients.allgather_numbers(numbers);
-  std::vector<Shape> shapes(clients.size());
-  for (std::size_t k = 0; k < shapes.size(); ++k) {
-    shapes[k] = read_shape({all.data() + k * kShapeNumbers, kShapeNumbers}, from_peer(clients, k));
-  }
-  const auto holder = static_cast<std::size_t>(
-      std::find_if(shapes.begin(), shapes.end(), [](const Shape& shape) { return shape.holds != 0; }) - shapes.begin());
-
+  const std::vector<Shape> shapes = exchange(clients, mine);
+  const auto held = std::ranges::find_if(shapes, [](const Shape& shape) { return shape.holds != 0; });
   agree(clients, [&] {
     for (std::size_t k = 0; k < checked.client; ++k) compare(problem, mine, shapes[k], k);
-    if (holder == shapes.size()) throw InputError(problem.names.cost, "has no entries");
-    check_parts(options, layout, problem);
+    if (held == shapes.end()) throw InputError(problem.names.cost, "has no entries");
+    check_parts(options, checked);
   });
 
-  const Shape& held = shapes[holder];
-  checked.costs_from_points = held.is_points != 0;
-  checked.targets = held.targets > 0 ? count(held.targets) : 1;
-  checked.rows.given = problem.parts.rows ? total(shapes, &Shape::rows) : count(held.rows);
-  checked.columns.given = problem.parts.columns ? total(shapes, &Shape::columns) : count(held.columns);
-  const std::size_t masses_a = problem.parts.a ? total(shapes, &Shape::a) : count(held.a);
-  const std::size_t masses_b = problem.parts.b ? total(shapes, &Shape::b_rows) : count(held.b_rows);
-
-  std::vector<Range>& rows = checked.rows.given_slices;
-  if (problem.parts.rows) {
-    rows = slices_of(shapes, &Shape::rows);
-  } else if (problem.parts.a) {
-    rows = slices_of(shapes, &Shape::a);
-  } else {
-    rows = deal(checked.rows.given, clients.size(), options.row_weights);
-  }
-  std::vector<Range>& columns = checked.columns.given_slices;
-  if (problem.parts.b) {
-    columns = slices_of(shapes, &Shape::b_rows);
-  } else if (problem.parts.columns) {
-    columns = slices_of(shapes, &Shape::columns);
-  } else if (problem.parts.initial_g) {
-    columns = slices_of(shapes, &Shape::initial_g_rows);
-  } else if (checked.rows.given == checked.columns.given) {
-    columns = rows;  // as in the paper, a client owns the columns of its rows' numbers
-  } else {
-    columns = deal(checked.columns.given, clients.size(), options.row_weights);
-  }
-  // Column slices go to the clients in the order the topology wants them.
-  const std::vector<Range> in_order = columns;
-  for (std::size_t k = 0; k < columns.size(); ++k) columns[layout.column_clients[k]] = in_order[k];
-
-  // A part of the wrong length first: the total, which is everybody's, would be wrong with it.
-  agree(clients, [&] {
-    if (problem.parts.a && count(mine.a) != rows[checked.client].size()) {
-      throw InputError(problem.names.a, fmt::format("has {} masses", count(mine.a)),
-                       fmt::format("this client has {} rows", rows[checked.client].size()));
-    }
-    if (problem.parts.columns && problem.parts.b && mine.columns != mine.b_rows) {
-      throw InputError(problem.names.b, fmt::format("has {} rows of masses", count(mine.b_rows)),
-                       fmt::format("this client has {} columns", count(mine.columns)));
-    }
-  });
-  agree(clients, [&] {
-    if (checked.rows.given == 0 || checked.columns.given == 0) throw InputError(problem.names.cost, "has no entries");
-    if ((problem.parts.a || masses_a > 0) && masses_a != checked.rows.given) {
-      throw InputError(problem.names.a, fmt::format("has {} masses", masses_a),
-                       fmt::format("the cost has {} rows", checked.rows.given));
-    }
-    if ((problem.parts.b || masses_b > 0) && masses_b != checked.columns.given) {
-      throw InputError(problem.names.b, fmt::format("has {} rows of masses", masses_b),
-                       fmt::format("the cost has {} columns", checked.columns.given));
-    }
-  });
+  checked.costs_from_points = held->is_points != 0;
+  checked.targets = held->targets > 0 ? count(held->targets) : 1;
+  checked.rows.given = problem.parts.rows ? total(shapes, &Shape::rows) : count(held->rows);
+  checked.columns.given = problem.parts.columns ? total(shapes, &Shape::columns) : count(held->columns);
+  slice_rows_and_columns(options, shapes, checked);
+  check_numbers_of_masses(clients, shapes, *held, checked);
   checked.has_initial_g = mine.has_initial_g != 0;
   if (checked.has_initial_g) check_shape_of_initial_g(clients, shapes, checked);
-  checked.first_held_row = problem.parts.rows ? rows[checked.client].first : 0;
+  checked.first_held_row = problem.parts.rows ? checked.rows.given_slices[checked.client].first : 0;
   gather_columns(clients, checked);
 }
 

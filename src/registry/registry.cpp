@@ -5,6 +5,11 @@
 #include "build_info.hpp"
 
 namespace fedsinkhorn {
+namespace {
+
+bool are_points(const CostInput& costs) { return costs.points() != nullptr; }
+
+}  // namespace
 
 Registry<TopologyEntry>& topologies() {
   static Registry<TopologyEntry> entries = {
@@ -39,17 +44,56 @@ Registry<MethodEntry>& methods() {
 Registry<BackendEntry>& backends() {
   static Registry<BackendEntry> entries = {
       BackendEntry{"auto", ""},
-      BackendEntry{"cpu", "", make_cpu_block},
-      BackendEntry{"cuda", build_info::kCuda ? "" : "built without CUDA", cuda::make_cuda_block},
+      BackendEntry{"cpu", ""},
+      BackendEntry{"cuda", build_info::kCuda ? "" : "built without CUDA"},
   };
   return entries;
 }
 
-Registry<OptionalEntry>& transports() {
-  static Registry<OptionalEntry> entries = {
-      OptionalEntry{"threads", ""},
-      OptionalEntry{"mpi", build_info::kMpi ? "" : "built without MPI"},
-      OptionalEntry{"simulated", ""},
+Registry<KernelEntry>& kernels() {
+  using enum Precision;
+  static Registry<KernelEntry> entries = {
+      KernelEntry{.name = "dense",
+                  .backends = {{.backend = "cpu",
+                                .make = make_cpu_block<make_dense_kernel>,
+                                .bytes = dense_kernel_bytes,
+                                .precisions = {float64, float32, mixed}},
+                               {.backend = "cuda",
+                                .make = cuda::make_dense_block,
+                                .bytes = cuda::dense_block_bytes,
+                                .precisions = {float64, float32, mixed, bfloat16}}}},
+      KernelEntry{.name = "online",
+                  .backends = {{.backend = "cpu",
+                                .make = make_cpu_block<make_online_kernel>,
+                                .bytes = online_kernel_bytes,
+                                .precisions = {float64, float32, mixed}},
+                               {.backend = "cuda",
+                                .make = cuda::make_online_block,
+                                .bytes = cuda::online_block_bytes,
+                                .precisions = {float64, float32, mixed, tf32},
+                                .takes = are_points,
+                                .needs = "points"}}},
+  };
+  return entries;
+}
+
+Registry<TransportEntry>& transports() {
+  static Registry<TransportEntry> entries = {
+      TransportEntry{.name = "threads", .run = run_threads},
+      TransportEntry{
+          .name = "mpi", .missing = build_info::kMpi ? "" : "built without MPI", .join = make_mpi_communicator},
+      TransportEntry{
+          .name = "simulated",
+          .run = [](std::size_t clients, const RunSettings& settings,
+                    const ClientBody& body) { run_simulated(clients, settings.timeout, settings.scenario, body); },
+          .simulates = true},
+  };
+  return entries;
+}
+
+Registry<PolicyEntry>& policies() {
+  static Registry<PolicyEntry> entries = {
+      PolicyEntry{"open", "every message may leave, as it is", [] { return std::make_unique<OpenPolicy>(); }},
   };
   return entries;
 }

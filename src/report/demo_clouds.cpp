@@ -30,7 +30,7 @@ bool in_ellipse(Point p, Point centre, double half_width, double half_height) {
 bool in_face(Point p) {
   if (!in_ellipse(p, {0, 0}, 0.92, 0.92)) return false;
   if (in_ellipse(p, {-0.32, 0.28}, 0.11, 0.17) || in_ellipse(p, {0.32, 0.28}, 0.11, 0.17)) return false;
-  // The mouth lies between the lower lip, an ellipse, and the upper one, a flatter parabola with the same corners.
+  // The mouth lies between the lower lip, an ellipse, and the upper lip, a flatter parabola with the same corners.
   constexpr double kMouthWidth = 0.58;
   const double across = p.x / kMouthWidth;
   const bool mouth = in_ellipse(p, {0, -0.10}, kMouthWidth, 0.52) && p.y < -0.16 - 0.20 * (1 - across * across);
@@ -38,8 +38,8 @@ bool in_face(Point p) {
 }
 
 std::array<Point, 10> star_corners() {
-  constexpr double kInner = 0.46;  // plumper than the pentagram's 0.38: the tips keep enough points to be seen
-  constexpr double kDrop = 0.08;   // a star reaches farther up than down: centre its bounding box
+  constexpr double kInner = 0.46;  // thicker than the pentagram's 0.38: the tips keep enough points to be visible
+  constexpr double kDrop = 0.08;   // a star reaches farther up than down: centres its bounding box
   std::array<Point, 10> corners;
   for (std::size_t k = 0; k < corners.size(); ++k) {
     const double angle = std::numbers::pi * (0.5 + static_cast<double>(k) / 5);
@@ -62,7 +62,7 @@ bool in_polygon(Point p, std::span<const Point> corners) {
   return inside;
 }
 
-/// Mitchell's best candidate: of several random points of the shape the one farthest from those already there.
+/// Mitchell's best candidate: of several random points in the shape, the one farthest from those already placed.
 std::vector<double> fill(const Shape& inside, std::size_t count, Random random) {
   constexpr int kCandidates = 40;
   std::vector<Point> points;
@@ -79,7 +79,7 @@ std::vector<double> fill(const Shape& inside, std::size_t count, Random random) 
     double best_gap = -1;
     for (int k = 0; k < kCandidates; ++k) {
       const Point candidate = draw();
-      double gap = 8;  // the square of the box's diagonal: farther than any point
+      double gap = 8;  // squared diagonal of the box: farther than any point
       for (const Point& point : points) {
         gap = std::fmin(gap, squared_distance(candidate, point));
         if (gap <= best_gap) break;

@@ -52,7 +52,7 @@ std::string escaped(std::string_view text) {
       case '>': result += "&gt;"; break;
       case '"': result += "&quot;"; break;
       default:
-        // XML 1.0 has no way to write the other control characters.
+        // XML 1.0 cannot represent the other control characters.
         if (static_cast<unsigned char>(c) >= 0x20) result += c;
     }
   }
@@ -70,7 +70,7 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
-/// 10 to a power, the exponent in superscript characters.
+/// A power of ten, with the exponent in superscript characters.
 std::string power_of_ten(int exponent) {
   constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string text = exponent < 0 ? "10⁻" : "10";
@@ -78,7 +78,7 @@ std::string power_of_ten(int exponent) {
   return text;
 }
 
-/// Three digits, small and large numbers as m x 10^e.
+/// Three digits; small and large numbers as m x 10^e.
 std::string scientific(double value) {
   if (value == 0 || !std::isfinite(value) || (std::abs(value) >= 1e-3 && std::abs(value) < 1e5)) {
     return fmt::format("{:.3g}", value);
@@ -94,7 +94,7 @@ std::string scientific(double value) {
 
 // ---------------------------------------------------------------------------------------------------- colours
 
-/// OKLab (Ottosson 2020): equal steps look equally large, so that neighbours of the source look alike and nothing else.
+/// OKLab (Ottosson 2020): equal steps look equally large, so only neighbours in the source look alike.
 struct Lab {
   double lightness = 0;
   double a = 0;
@@ -120,8 +120,8 @@ std::string hex(Lab lab) {
   return text;
 }
 
-/// A square of colours: the hue turns from blue over magenta and red to amber with u, to the right, and the lightness
-/// rises with v, upwards; both are in [0, 1].
+/// A square of colours, with u and v in [0, 1]: from left to right (u) the hue turns from blue over magenta and red to
+/// amber; upwards (v) the lightness increases.
 Lab place_colour(double u, double v) {
   const double hue = (262 + 178 * u) * std::numbers::pi / 180;
   const double chroma = 0.175;
@@ -145,14 +145,14 @@ struct Box {
       top = std::max(top, points[i + 1]);
     }
   }
-  /// Position of a value between two ends, the middle when they coincide.
+  /// Position of a value between two ends; the middle if they coincide.
   static double position(double value, double low, double high) {
     return high > low ? (value - low) / (high - low) : 0.5;
   }
 };
 
-/// Points of one colour are one path of round dots: a quarter of the size of as many circles. The strokes have a
-/// length, invisibly small, since some viewers drop those that have none.
+/// Points of one colour form one path of round dots: a quarter of the size of as many circles. The strokes have a tiny,
+/// invisible length, since some viewers drop strokes of length 0.
 class Dots {
  public:
   explicit Dots(double radius) : radius_(radius) {}
@@ -172,7 +172,7 @@ class Dots {
   std::map<std::string, std::string> paths_;
 };
 
-/// Colours by place of origin, in steps too small to see, so that points share them.
+/// Colours by place of origin, in steps too small to see, so that points can share them.
 std::vector<std::string> source_colours(std::span<const double> source) {
   constexpr double kSteps = 24;
   Box box;
@@ -196,7 +196,7 @@ void write_frames(Out out, const TransportPictureData& data) {
   const double extent = std::max({box.right - box.left, box.top - box.bottom, 1e-300});
   const double scale = (kFrameSize - 2 * kPadding) / extent;
   const std::vector<std::string> colours = source_colours(data.source);
-  // Dots of neighbours just about touch when a cloud covers a third of its frame.
+  // Neighbouring dots just touch if a cloud covers a third of its frame.
   const auto count = static_cast<double>(std::max<std::size_t>(colours.size(), 1));
   const double radius = std::clamp(0.32 * kFrameSize / std::sqrt(count), 0.5, 6.0);
 
@@ -213,7 +213,7 @@ void write_frames(Out out, const TransportPictureData& data) {
                    "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"10\" fill=\"#fafbfc\" "
                    "stroke=\"{}\"/>\n",
                    left, kFrameTop, kFrameSize, kFrameSize, kLine);
-    // In the last frame only: elsewhere it would show through the gaps and blur the shape in motion.
+    // Only in the last frame: elsewhere it would show through the gaps and blur the moving shape.
     if (frame + 1 == kFrames) {
       Dots target(radius);
       for (std::size_t j = 0; j < data.target.size(); j += 2) {
@@ -250,13 +250,13 @@ struct ErrorPoint {
   double log_error = 0;
 };
 
-/// log10 of the larger error. Long traces are thinned to what the width of the plot can show; ends are kept.
+/// log10 of the larger error. Long traces are thinned to what the plot's width can show; both ends are kept.
 std::vector<ErrorPoint> error_curve(std::span<const TraceRow> trace) {
   constexpr std::size_t kMost = 800;
   std::vector<ErrorPoint> curve;
   const std::size_t step = trace.size() / kMost + 1;
   for (std::size_t k = 0; k < trace.size(); ++k) {
-    const double error = trace[k].error_b;  // what is compared with the tolerance
+    const double error = trace[k].error_b;  // the error compared with the tolerance
     if ((k % step != 0 && k + 1 != trace.size()) || !(error > 0) || !std::isfinite(error)) continue;
     curve.push_back({static_cast<double>(trace[k].iteration), std::log10(error)});
   }
@@ -280,7 +280,7 @@ void write_convergence(Out out, const TransportPictureData& data) {
     low = -1;
     high = 0;
   }
-  const int bottom = static_cast<int>(std::floor(low - 0.15));  // the tolerance line stays off the axis
+  const int bottom = static_cast<int>(std::floor(low - 0.15));  // keeps the tolerance line off the axis
   const int top = std::max(static_cast<int>(std::ceil(high)), bottom + 1);
   const auto last =
       std::max<std::int64_t>(1, curve.empty() ? data.iterations : static_cast<std::int64_t>(curve.back().iteration));
@@ -320,7 +320,7 @@ void write_convergence(Out out, const TransportPictureData& data) {
                  kMargin + 6, (kPlotTop + kPlotBottom) / 2);
 
   if (has_tolerance) {
-    // The label sits at the left, where the curve is still far above.
+    // The label is at the left, where the curve is still far above.
     const double y = screen_y(std::log10(data.tolerance));
     fmt::format_to(out,
                    "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\" stroke-width=\"1.5\" stroke-dasharray=\"6 5\"/>",
@@ -389,7 +389,7 @@ std::string transport_picture(const TransportPictureData& data) {
                  "'Helvetica Neue', Arial, sans-serif\" fill=\"{2}\">\n",
                  kWidth, kHeight, kInk);
   fmt::format_to(out, "<title>{}</title>\n", escaped(data.title));
-  // An opaque ground of its own: the picture looks the same in a dark viewer.
+  // An opaque background, so that the picture looks the same in a dark viewer.
   fmt::format_to(out, "<rect width=\"{:.0f}\" height=\"{:.0f}\" rx=\"14\" fill=\"#ffffff\"/>\n", kWidth, kHeight);
   fmt::format_to(out, "<text x=\"{:.1f}\" y=\"58\" font-size=\"26\" font-weight=\"700\">{}</text>\n", kMargin,
                  escaped(data.title));

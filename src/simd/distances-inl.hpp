@@ -1,5 +1,5 @@
 // Costs between points.
-// Included by simd.cpp once per instruction set, which is why the guard is one that toggles.
+// Included by simd.cpp once per instruction set, hence the toggling guard.
 #if defined(FEDSINKHORN_BACKEND_CPU_DISTANCES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef FEDSINKHORN_BACKEND_CPU_DISTANCES_INL
 #undef FEDSINKHORN_BACKEND_CPU_DISTANCES_INL
@@ -12,7 +12,7 @@
 #include "simd/simd.hpp"
 #include "simd/vectors-inl.hpp"
 
-// Members of std::array would not be compiled for the target, and so not be inlined: plain arrays of vectors.
+// Plain arrays of vectors: members of std::array would not be compiled for the target, so not inlined.
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
 HWY_BEFORE_NAMESPACE();
 namespace fedsinkhorn::cpu {
@@ -57,7 +57,7 @@ HWY_INLINE void pairwise_panel(const double* HWY_RESTRICT x, std::size_t dimensi
 template <class Term>
 void pairwise(const double* x, std::size_t count, std::size_t dimension, const double* panels, std::size_t panel_count,
               double* out, std::size_t out_stride) {
-  // As many rows at once as leave the partial results in registers: 32 registers with AVX-512, 16 before.
+  // As many rows at once as keep the partial results in registers: 32 registers with AVX-512, 16 before.
   constexpr std::size_t rows = HWY_LANES(double) >= 8 ? 4 : 2;
   for (std::size_t p = 0; p < panel_count; ++p) {
     const double* panel = panels + p * dimension * kPanel;

@@ -1,5 +1,5 @@
-// Exponentials: rows of the Gibbs kernel and of the plan, and sums in the log domain.
-// Included by simd.cpp once per instruction set, which is why the guard is one that toggles.
+// Exponentials: rows of the Gibbs kernel and of the plan, and log-domain sums.
+// Included by simd.cpp once per instruction set, hence the toggling guard.
 #if defined(FEDSINKHORN_BACKEND_CPU_EXPONENTIALS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef FEDSINKHORN_BACKEND_CPU_EXPONENTIALS_INL
 #undef FEDSINKHORN_BACKEND_CPU_EXPONENTIALS_INL
@@ -14,15 +14,15 @@
 #include "simd/simd.hpp"
 #include "simd/vectors-inl.hpp"
 
-// Members of std::array would not be compiled for the target, and so not be inlined: plain arrays of vectors.
+// Plain arrays of vectors: members of std::array would not be compiled for the target, so not inlined.
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
 HWY_BEFORE_NAMESPACE();
 namespace fedsinkhorn::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Exponentials. The largest argument is clamped: beyond it exp overflows, and the loops that watch the scalings see
-// the huge value and fall back to the log domain.
+// Exponentials. The argument is clamped from above, where exp would overflow. The loops that watch the scalings see the
+// huge value and fall back to the log domain.
 
 constexpr double kLargestExponent64 = 700.0;
 constexpr double kSmallestExponent64 = -690.0;  // exp gives 2e-300; smaller values are flushed to 0
@@ -41,9 +41,9 @@ constexpr double kExpSeries64[] = {0.50000000000000010221,     0.166666666666666
 constexpr double kExpSeries32[] = {0.5, 0.16666576989698775683, 0.041666554617204574203, 0.0083631790527225773704,
                                    0.0013926183587713494542};
 
-// x_l = exp(x_l), all of them between the exponents above, where results are normal numbers: that saves what a general
-// exp spends on the ends of its range. exp(x) = 2^k exp(r), k the integer nearest to x / ln 2. Each step waits for the
-// one before it; several vectors at once keep the units busy meanwhile.
+// x_l = exp(x_l), for arguments between the bounds above, where results are normal numbers: that saves what a general
+// exp spends on the ends of its range. exp(x) = 2^k exp(r), k the integer nearest to x / ln 2. Each step depends on the
+// one before; several vectors at once keep the units busy.
 template <std::size_t Vectors, std::size_t Terms>
 HWY_INLINE void exp_normal(D64 d, hn::Vec<D64>* x, const double (&series)[Terms]) {
   const hn::RebindToSigned<D64> integers;
@@ -53,7 +53,7 @@ HWY_INLINE void exp_normal(D64 d, hn::Vec<D64>* x, const double (&series)[Terms]
   hn::Vec<D64> r[Vectors];
   hn::Vec<D64> y[Vectors];
   for (std::size_t l = 0; l < Vectors; ++l) shifted[l] = hn::MulAdd(x[l], hn::Set(d, 1.4426950408889634), shifter);
-  // ln 2 in two parts, the first short enough for k times it to be exact.
+  // ln 2 in two parts; the first is short enough that its product with k is exact.
   for (std::size_t l = 0; l < Vectors; ++l) {
     y[l] = hn::Sub(shifted[l], shifter);
     r[l] = hn::NegMulAdd(y[l], hn::Set(d, 0.6931471805596629565116018), x[l]);
@@ -91,7 +91,7 @@ HWY_INLINE hn::Vec<D64> gibbs(D64 d, hn::Vec<D64> t) {
 HWY_INLINE void store(D64 d, hn::Vec<D64> x, double* out) { hn::StoreU(x, d, out); }
 HWY_INLINE void store(D64 /*d*/, hn::Vec<D64> x, float* out) { hn::StoreU(hn::DemoteTo(Half32(), x), Half32(), out); }
 
-// The exponent is formed in float64 in either case: it is a small difference of large numbers.
+// The exponent is always formed in float64: it is a small difference of large numbers.
 template <std::size_t Vectors, class S>
 HWY_INLINE void gibbs_step(D64 d, const double* cost, hn::Vec<D64> phi, const double* psi, hn::Vec<D64> scale, S* out) {
   const std::size_t lanes = hn::Lanes(d);
@@ -107,7 +107,7 @@ HWY_INLINE void gibbs_step(D64 d, const double* cost, hn::Vec<D64> phi, const do
   for (std::size_t l = 0; l < Vectors; ++l) store(d, t[l], out + l * lanes);
 }
 
-// Asks for costs that come next.
+// Prefetches the costs that come next.
 HWY_INLINE void ask_for_step(const double* costs, std::size_t count) {
   constexpr std::size_t line = 64 / sizeof(double);
   for (std::size_t j = 0; j < count; j += line) __builtin_prefetch(costs + j, 0, 2);
@@ -133,7 +133,7 @@ void gibbs_rows(const double* cost, std::size_t cost_stride, std::size_t count, 
   }
 }
 
-// e^t (t - 1) + 1 = sum over k >= 2 of t^k (k - 1) / k!, for |t| < 1/4: the terms on the left would cancel.
+// e^t (t - 1) + 1 = sum over k >= 2 of t^k (k - 1) / k!, for |t| < 1/4, where the terms on the left would cancel.
 template <class V>
 V small_divergence(D64 d, V t) {
   auto series = hn::Set(d, 12.0 / 6227020800.0);
@@ -144,7 +144,7 @@ V small_divergence(D64 d, V t) {
   return hn::Mul(series, hn::Mul(t, t));
 }
 
-// What sums over a plan are made of, of several vectors of exponents.
+// The terms of sums over a plan, for several vectors of exponents.
 template <std::size_t Vectors>
 struct PlanValues {
   hn::Vec<D64> kernel[Vectors];
@@ -214,13 +214,13 @@ void plan_rows(const double* cost, std::size_t cost_stride, std::size_t count, s
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The same for one target, whose sums are formed while the values are in registers.
+// The same for one target; its sums are formed while the values are in registers.
 
-constexpr std::size_t kPlanVectors = 2;  // of a row, at once
+constexpr std::size_t kPlanVectors = 2;  // per step along a row
 constexpr std::size_t kPlanStrip = 512;  // columns
 constexpr std::size_t kMostLanes = HWY_MAX_BYTES / sizeof(double);
 
-// Sums of a row: added up as dot_rows does it, one vector after the other.
+// Sums of a row, added up in the order of dot_rows, one vector after the other.
 struct PlanSumsOfRow {
   hn::Vec<D64> kernel, logarithm, cost, divergence;
 };
@@ -240,7 +240,7 @@ HWY_INLINE void plan_dots_step(D64 d, const double* costs, hn::Vec<D64> phi, con
   }
 }
 
-// Of some columns of a row. If those left are fewer than a step has, they are copied and filled up with zeros.
+// Some columns of a row. If fewer are left than a step takes, they are copied and padded with zeros.
 void plan_dots_strip(const double* costs, std::size_t columns, double phi, const double* psi, double inverse_epsilon,
                      const double* v, double u, PlanSumsOfRow& sums, double* r) {
   const D64 d;
@@ -248,7 +248,7 @@ void plan_dots_strip(const double* costs, std::size_t columns, double phi, const
   const auto scale = hn::Set(d, inverse_epsilon);
   const auto row = hn::Set(d, phi);
   const auto scaling = hn::Set(d, u);
-  PlanSumsOfRow here = sums;  // in registers
+  PlanSumsOfRow here = sums;  // kept in registers
   std::size_t j = 0;
   for (; j + step <= columns; j += step) {
     ask_for_step(costs + j + kPlanStrip, step);
@@ -262,7 +262,7 @@ void plan_dots_strip(const double* costs, std::size_t columns, double phi, const
   sums = here;
 }
 
-// Strip by strip, so that what belongs to the columns stays in the first-level cache while all rows use it.
+// Strip by strip, so that the column data stays in the first-level cache while all rows use it.
 void plan_dots(const double* const* costs, std::size_t count, std::size_t columns, const double* phi, const double* psi,
                double inverse_epsilon, const double* v, const double* u, PlanDots* dots, double* r) {
   const D64 d;
@@ -325,7 +325,7 @@ double row_log_sum_exp(const double* cost, std::size_t columns, const double* ps
   auto sum = hn::Zero(d);
   std::size_t j = 0;
   for (; j + at_once * lanes <= columns; j += at_once * lanes) {
-    // This row is in the cache by now. What follows it in memory is most often the next one.
+    // This row is in cache by now. What follows it in memory is usually the next row.
     ask_for_step(cost + columns + j, at_once * lanes);
     sum = add_exponentials<at_once>(d, cost + j, psi + j, shift, scale, sum);
   }
@@ -338,7 +338,7 @@ double row_log_sum_exp(const double* cost, std::size_t columns, const double* ps
   return largest * inverse_epsilon + std::log(total(d, sum));
 }
 
-// A row into the maxima and sums of some columns.
+// Adds a row to the maxima and sums of some columns.
 template <std::size_t Vectors>
 HWY_INLINE void stream_row(D64 d, const double* cost, hn::Vec<D64> row, hn::Vec<D64> scale, hn::Vec<D64> weight,
                            double* maximum, double* sum) {
@@ -346,14 +346,14 @@ HWY_INLINE void stream_row(D64 d, const double* cost, hn::Vec<D64> row, hn::Vec<
   const auto lowest = hn::Set(d, std::numeric_limits<double>::lowest());
   hn::Vec<D64> x[Vectors];
   hn::Vec<D64> before[Vectors];
-  auto still = hn::FirstN(d, lanes);  // where no maximum moves
+  auto still = hn::FirstN(d, lanes);  // where the maximum does not change
   for (std::size_t l = 0; l < Vectors; ++l) {
     x[l] = hn::Add(hn::Mul(hn::Sub(row, hn::LoadU(d, cost + l * lanes)), scale), weight);
     before[l] = hn::LoadU(d, maximum + l * lanes);
     still = hn::And(still, hn::Le(x[l], before[l]));
   }
   if (hn::AllTrue(d, still)) {
-    // What the sums so far are multiplied by is 1 then: an exponential saved.
+    // Then the factor of the sums so far is 1, which saves an exponential.
     for (std::size_t l = 0; l < Vectors; ++l) x[l] = hn::Sub(x[l], hn::Max(before[l], lowest));
     gibbs<Vectors>(d, x, kSmallestExponent64, kLargestExponent64, kExpSeries64);
     for (std::size_t l = 0; l < Vectors; ++l) {
@@ -363,7 +363,7 @@ HWY_INLINE void stream_row(D64 d, const double* cost, hn::Vec<D64> row, hn::Vec<
   }
   for (std::size_t l = 0; l < Vectors; ++l) {
     const auto after = hn::Max(before[l], x[l]);
-    // Where nothing finite has been seen yet both maxima are -inf: subtract the lowest finite number instead.
+    // If nothing finite has been seen yet, both maxima are -inf: subtract the lowest finite number instead.
     const auto shift = hn::Max(after, lowest);
     const auto carried = hn::Mul(hn::LoadU(d, sum + l * lanes), gibbs(d, hn::Sub(before[l], shift)));
     hn::StoreU(hn::Add(carried, gibbs(d, hn::Sub(x[l], shift))), d, sum + l * lanes);

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <semaphore>
 
-// The OpenBLAS that is linked has no threads of its own: we divide the work among ours, so that a block of K is used by
-// all of them while it is in cache. As Debian builds it, it also has no lock where products that are formed at the same
-// time take their buffers; the linker puts these two in between (--wrap in cmake/Dependencies.cmake).
+// The linked OpenBLAS has no threads: we divide the work among ours, so that all of them use a block of K while it is
+// in cache. Debian's build also has no lock for the buffers of simultaneous products. These two functions add one; the
+// linker inserts them (--wrap in cmake/Dependencies.cmake).
 namespace {
 std::mutex buffers;
 }
@@ -36,7 +36,7 @@ namespace {
 
 blasint size(std::size_t value) { return static_cast<blasint>(value); }
 
-// It has buffers for so many products at a time.
+// OpenBLAS has buffers for this many products at a time.
 constexpr std::ptrdiff_t kMostAtOnce = 64;
 std::counting_semaphore<kMostAtOnce> free_buffers{kMostAtOnce};
 

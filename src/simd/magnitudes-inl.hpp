@@ -1,5 +1,5 @@
-// How large numbers are, at the speed of memory.
-// Included by simd.cpp once per instruction set, which is why the guard is one that toggles.
+// Largest absolute values, at memory speed.
+// Included by simd.cpp once per instruction set, hence the toggling guard.
 #if defined(FEDSINKHORN_BACKEND_CPU_MAGNITUDES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef FEDSINKHORN_BACKEND_CPU_MAGNITUDES_INL
 #undef FEDSINKHORN_BACKEND_CPU_MAGNITUDES_INL
@@ -13,7 +13,7 @@
 #include "simd/simd.hpp"
 #include "simd/vectors-inl.hpp"
 
-// Members of std::array would not be compiled for the target, and so not be inlined: plain arrays of vectors.
+// Plain arrays of vectors: members of std::array would not be compiled for the target, so not inlined.
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
 HWY_BEFORE_NAMESPACE();
 namespace fedsinkhorn::cpu {
@@ -27,7 +27,7 @@ double largest_magnitude(const T* values, std::size_t count) {
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t at_once = 4;
   V best[at_once];
-  V odd[at_once];  // x - x, added up: 0, or NaN if any x is not finite
+  V odd[at_once];  // sum of x - x: 0, or NaN if any x is not finite
   for (std::size_t l = 0; l < at_once; ++l) best[l] = odd[l] = hn::Zero(d);
   std::size_t j = 0;
   for (; j + at_once * lanes <= count; j += at_once * lanes) {

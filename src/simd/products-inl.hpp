@@ -1,5 +1,5 @@
 // Products of stored rows: q = K v and r += K' u, block by block.
-// Included by simd.cpp once per instruction set, which is why the guard is one that toggles.
+// Included by simd.cpp once per instruction set, hence the toggling guard.
 #if defined(FEDSINKHORN_BACKEND_CPU_PRODUCTS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef FEDSINKHORN_BACKEND_CPU_PRODUCTS_INL
 #undef FEDSINKHORN_BACKEND_CPU_PRODUCTS_INL
@@ -13,14 +13,14 @@
 #include "simd/simd.hpp"
 #include "simd/vectors-inl.hpp"
 
-// Members of std::array would not be compiled for the target, and so not be inlined: plain arrays of vectors.
+// Plain arrays of vectors: members of std::array would not be compiled for the target, so not inlined.
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
 HWY_BEFORE_NAMESPACE();
 namespace fedsinkhorn::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Loading a stored row as the type the products are computed in.
+// Loads a stored row as the type the products are computed in.
 
 template <class V, class S>
 struct Lanes;
@@ -41,12 +41,12 @@ struct Lanes<float, float> {
   static HWY_INLINE auto load(const float* p) { return hn::LoadU(D(), p); }
 };
 
-// float32 sums are moved into a float64 total every so many columns, so that their error does not grow with the row.
+// float32 sums are added to a float64 total every so many columns, so that their error does not grow with the row.
 template <class V>
 constexpr std::size_t kSumBlock = sizeof(V) == 8 ? std::numeric_limits<std::size_t>::max() : 2048;
 
-// Rows come from memory faster when asked for ahead of time: a core's own prefetchers leave part of the bus idle.
-// Loops go two lines at a time and ask for both, or for the first alone where processors fetch lines in pairs.
+// Prefetching rows makes them arrive faster: a core's own prefetchers leave part of the bus idle. Loops go two lines at
+// a time and ask for both, or only for the first on processors that fetch lines in pairs.
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kStepBytes = 2 * kLineBytes;
 constexpr std::size_t kStreamAhead = 4096;
@@ -62,7 +62,7 @@ HWY_INLINE void ask_for(const S* rows, std::size_t stride) {
   }
 }
 
-// R rows of products. Meanwhile P rows from `ahead` on are asked for.
+// R rows of products. Meanwhile prefetches P rows starting at `ahead`.
 template <class S, class V, std::size_t R, std::size_t P, Lines Asked>
 void dot_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t columns, const S* ahead,
                const V* HWY_RESTRICT v, double* q) {
@@ -108,7 +108,7 @@ void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t colum
   }
 }
 
-// Eight rows at a time, and what is left in fours, twos and one.
+// Eight rows at a time, and the rest in fours, twos and one.
 template <class S, class V, class Way>
 void dot_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const V* v, double* q) {
   for (; count >= 8; count -= 8, rows += 8 * stride, q += 8) Way::template dot<S, V, 8>(rows, stride, columns, v, q);
@@ -124,8 +124,7 @@ void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t 
   for (; count >= 1; count -= 1, rows += stride, u += 1) Way::template add<S, 1>(rows, stride, columns, u, r);
 }
 
-// Half of the rows that follow are asked for during the products, the others during the additions: requests to memory
-// never pause.
+// Prefetches half of the following rows during the products, the others during the additions: memory stays busy.
 template <Lines Asked>
 struct Spread {
   template <class S, class V, std::size_t R>
@@ -138,8 +137,8 @@ struct Spread {
   }
 };
 
-// The rows are asked for a little ahead during the products. During the additions they are in cache, and the bus is
-// used to bring in those that follow.
+// Prefetches the rows a little ahead during the products. During the additions they are in cache, so the bus brings in
+// those that follow.
 template <Lines Asked>
 struct Late {
   template <class S, class V, std::size_t R>

@@ -113,7 +113,7 @@ std::vector<const Simd*> find_tables() {
   return tables;
 }
 
-// Found once: to ask a virtual processor what it can do takes microseconds a question.
+// Found once: querying a virtual processor's features takes microseconds per query.
 const std::vector<const Simd*>& runnable_tables() {
   static const std::vector<const Simd*> tables = find_tables();
   return tables;
@@ -128,7 +128,7 @@ std::vector<std::string> simd_variants() {
 }
 
 const Simd& simd(std::string_view name) {
-  // What stands in the way of `auto` is the variable, not the option.
+  // A forced "auto" that fails must blame the variable, not the option.
   const char* const forced = std::getenv(kForcedSimd);  // NOLINT(concurrency-mt-unsafe): nothing here writes it
   const bool is_forced = name == "auto" && forced != nullptr && *forced != '\0';
   if (is_forced) name = forced;
@@ -139,7 +139,7 @@ const Simd& simd(std::string_view name) {
     if (name == table->name) return *table;
     alternatives += std::string(", ") + table->name;
   }
-  throw InputError(is_forced ? kForcedSimd : "--simd",
+  throw InputError(is_forced ? kForcedSimd : "`simd`",
                    "this machine cannot run the variant '" + std::string(name) + "'", "one of " + alternatives);
 }
 

@@ -1,9 +1,9 @@
 // The inner loops of the CPU backend, as tables of function pointers: one table per instruction set and precision.
 //
-// Conventions shared by all of them
-//  - Rows are padded: `columns` is a multiple of kRowPadding<S> and the pad of K is zero, so loops have no tail.
-//  - The order in which the terms of one output element are added depends on `columns` (dots) or on the order of the
-//    rows (updates) alone, never on how many rows share the call. Splitting rows differently gives the same bits.
+// Conventions
+// - Rows are padded: `columns` is a multiple of kRowPadding<S> and the padding of K is zero, so loops have no tail.
+// - The order in which the terms of one output element are added depends only on `columns` (dots) or on the order of
+//   the rows (updates), never on how many rows share the call. Splitting rows differently gives the same bits.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ inline constexpr std::size_t kRowBlock = 8;
 /// Columns of a packed panel of points (see PairwiseOps).
 inline constexpr std::size_t kPanel = 16;
 
-/// Below this share of the norms a squared distance formed from them has lost more than two digits to cancellation. Few
-/// pairs are so close, which matters: computing them again is slow.
+/// Below this share of the norms, a squared distance computed from them has lost more than two digits to cancellation.
+/// Few pairs are that close, which matters: recomputing them is slow.
 inline constexpr double kCancelled = 1.0 / 256;
 
 /// Row length granularity: one cache line of the stored type.
@@ -36,26 +36,25 @@ constexpr std::size_t padded(std::size_t columns) {
   return (columns + kRowPadding<S> - 1) / kRowPadding<S> * kRowPadding<S>;
 }
 
-/// Loops over stored rows. S: type of the stored kernel. V: type the dot products are formed in. Long sums are float64
-/// always: those of rows every so many columns, those of columns throughout.
+/// Loops over stored rows. S: type of the stored kernel. V: type the dot products are formed in. Long sums are always
+/// float64: row sums every so many columns, column sums throughout.
 template <class S, class V>
 struct RowLoops {
   /// q_k = sum_j K_kj v_j for k < count.
   void (*dot_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const V* v, double* q);
 
-  /// r_j += sum_k u_k K_kj, the rows added in order.
+  /// r_j += sum_k u_k K_kj, adding the rows in order.
   void (*add_rows)(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u,
                    double* r);
 };
 
-/// The same loops, asking memory for what comes next in different ways. It is a matter of speed, on which processors
-/// differ; bits are the same.
+/// Variants of the same loops that prefetch in different ways: the best depends on the processor; same bits.
 enum class Asking : std::size_t {
-  spread,        ///< for half of the rows that follow during the products, for the others during the additions
-  spread_pairs,  ///< for every other line of them: some processors fetch lines in pairs
-  late,          ///< for all rows that follow during the additions, and a little ahead during the products
+  spread,        ///< half of the following rows during the products, the others during the additions
+  spread_pairs,  ///< every other line of them: some processors fetch lines in pairs
+  late,          ///< all following rows during the additions, and a little ahead during the products
   late_pairs,
-  none,  ///< for nothing: some processors find out by themselves, faster
+  none,  ///< nothing: some processors prefetch faster by themselves
 };
 inline constexpr std::array kAskings = {Asking::spread, Asking::spread_pairs, Asking::late, Asking::late_pairs,
                                         Asking::none};
@@ -64,34 +63,34 @@ template <class S, class V>
 struct ProductOps {
   std::array<RowLoops<S, V>, kAskings.size()> loops;
   [[nodiscard]] const RowLoops<S, V>& asking(Asking asking) const { return loops[static_cast<std::size_t>(asking)]; }
-  /// For rows that are gone over once.
+  /// For rows that are read once.
   [[nodiscard]] const RowLoops<S, V>& streaming() const { return asking(Asking::late); }
 };
 
 /// exp of a block of costs.
 template <class S>
 struct GibbsOps {
-  /// K_kj = exp(((phi_k + psi_j) - C_kj) / eps), values too small for a normal S becoming 0.
+  /// K_kj = exp(((phi_k + psi_j) - C_kj) / eps); values too small for a normal S become 0.
   void (*gibbs_rows)(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
                      const double* phi, const double* psi, double inverse_epsilon, S* out, std::size_t out_stride);
 };
 
-/// Rows of values, the same stride for all.
+/// Rows of values, all with the same stride.
 struct PlanRows {
   double* kernel;      ///< K = e^t
   double* logarithm;   ///< K t, 0 where K vanishes
-  double* cost;        ///< K C, 0 where K vanishes; may be where the costs are
-  double* divergence;  ///< K t - K + 1, the term of a Kullback-Leibler divergence: about t^2 / 2 where K is near 1
+  double* cost;        ///< K C, 0 where K vanishes; may overwrite the costs
+  double* divergence;  ///< K t - K + 1, a term of the Kullback-Leibler divergence: about t^2 / 2 if K is near 1
   std::size_t stride;
 };
 
-/// Of a row of a plan: the dot products of the values above with v.
+/// For one row of a plan: the dot products of the values above with v.
 struct PlanDots {
   double kernel, logarithm, cost, divergence;
 };
 
-/// Log-domain sums, and what the final evaluation needs. Always float64. Costs need no padding; psi, v and what is
-/// written a column each are padded to whole panels, psi with -inf and v with 0.
+/// Log-domain sums, and what the final evaluation needs. Always float64. Costs need no padding; psi, v and outputs per
+/// column are padded to whole panels, psi with -inf and v with 0.
 struct LogOps {
   /// Returns max_j (psi_j - C_j).
   double (*row_maximum)(const double* cost, std::size_t columns, const double* psi);
@@ -104,29 +103,29 @@ struct LogOps {
   void (*column_log_sum_exp)(const double* cost, std::size_t columns, double phi, double log_weight,
                              double inverse_epsilon, double* maximum, double* sum);
 
-  /// What sums over a plan are made of, with t = ((phi_k + psi_j) - C_kj) / eps.
+  /// The terms of sums over a plan, with t = ((phi_k + psi_j) - C_kj) / eps.
   void (*plan_rows)(const double* cost, std::size_t cost_stride, std::size_t count, std::size_t columns,
                     const double* phi, const double* psi, double inverse_epsilon, const PlanRows& out);
 
-  /// The same for one target, and what dot_rows and add_rows make of it: dots_k, and r_j += u_k K_kj, the rows in
-  /// order. costs: a pointer to each row.
+  /// The same for one target, combined with dot_rows and add_rows: dots_k, and r_j += u_k K_kj, the rows in order.
+  /// costs: one pointer per row.
   void (*plan_dots)(const double* const* costs, std::size_t count, std::size_t columns, const double* phi,
                     const double* psi, double inverse_epsilon, const double* v, const double* u, PlanDots* dots,
                     double* r);
 };
 
-/// Blocks of pairwise costs between points. `x` holds `count` rows of `dimension` numbers; `panels` holds the other
-/// cloud packed as panels of kPanel points: panel p, coordinate k, point j at panels[(p * dimension + k) * kPanel + j].
-/// Writes `panel_count * kPanel` columns a row.
+/// Blocks of pairwise costs between points. `x` holds `count` rows of `dimension` numbers. `panels` holds the other
+/// cloud in panels of kPanel points: panel p, coordinate k, point j at panels[(p * dimension + k) * kPanel + j]. Writes
+/// `panel_count * kPanel` columns per row.
 struct PairwiseOps {
-  /// sum_k (x_k - y_k)^2: exact to rounding of the result, two operations a coordinate.
+  /// sum_k (x_k - y_k)^2: exact up to rounding of the result, two operations per coordinate.
   void (*squared_distance)(const double* x, std::size_t count, std::size_t dimension, const double* panels,
                            std::size_t panel_count, double* out, std::size_t out_stride);
-  /// sum_k x_k y_k: one operation a coordinate.
+  /// sum_k x_k y_k: one operation per coordinate.
   void (*inner_product)(const double* x, std::size_t count, std::size_t dimension, const double* panels,
                         std::size_t panel_count, double* out, std::size_t out_stride);
-  /// out_j = max(0, x_norm + y_norm_j - 2 out_j), in place. Returns whether any result is below kCancelled times
-  /// x_norm + y_norm_j, so that it has lost digits and should be computed directly.
+  /// out_j = max(0, x_norm + y_norm_j - 2 out_j), in place. Returns whether any result is below kCancelled times x_norm
+  /// + y_norm_j: it has lost digits and should be computed directly.
   bool (*distance_from_product)(double x_norm, const double* y_norm, std::size_t columns, double* out);
   /// out_j = sqrt(out_j), in place.
   void (*square_root)(std::size_t columns, double* out);
@@ -134,26 +133,26 @@ struct PairwiseOps {
   bool (*halve)(double close, std::size_t columns, double* out);
 };
 
-/// Vectors of which the dot product is wanted.
+/// Vectors whose dot product is wanted.
 struct DotPair {
   const double* x;
   const double* y;
 };
 
-/// Sums that carry what rounding leaves out.
+/// Sums that keep the rounding error.
 struct SumOps {
-  /// sums_k = sum_j x_j y_j of pair k, j < count. Term j goes to sum j % 4 of four, which do not wait for each other;
-  /// they are then added up in order. The bits are the same for every variant.
+  /// sums_k = sum_j x_j y_j of pair k, j < count. Term j goes to sum j % 4 of four independent sums, which are then
+  /// added up in order. The bits are the same for every variant.
   void (*exact_dots)(const DotPair* pairs, std::size_t pair_count, std::size_t count, ExactSum* sums);
 };
 
-/// The greatest |x|; NaN if any x is not finite.
+/// The largest |x|; NaN if any x is not finite.
 struct MagnitudeOps {
   double (*largest64)(const double* values, std::size_t count);
   double (*largest32)(const float* values, std::size_t count);
 };
 
-/// Plain reading, for benchmarks: the floor any pass over a stored kernel is measured against.
+/// Plain reading, for benchmarks: the lower bound for any pass over a stored kernel.
 struct ReadOps {
   double (*sum)(const double* data, std::size_t count);
   /// Sum of exp(x) over `count` numbers, `repeats` times: exponential throughput without memory traffic.
@@ -177,11 +176,11 @@ struct Simd {
 /// Names of the variants this machine can run, best first.
 std::vector<std::string> simd_variants();
 
-/// The variable of the environment that says what "auto" means: the name of a variant. Tests run every variant by it.
+/// The environment variable that sets what "auto" means: the name of a variant. Tests use it to run every variant.
 inline constexpr const char* kForcedSimd = "FEDSINKHORN_SIMD";
 
-/// The table of that name. "auto" is the one the environment forces, else the best this machine can run. Throws
-/// InputError for a name that is unknown or that this machine cannot run.
+/// The table with that name. "auto" is the one the environment forces, else the best for this machine. Throws
+/// InputError if the name is unknown or this machine cannot run it.
 const Simd& simd(std::string_view name);
 
 }  // namespace fedsinkhorn::cpu

@@ -1,5 +1,5 @@
 // Exact sums, several at once.
-// Included by simd.cpp once per instruction set, which is why the guard is one that toggles.
+// Included by simd.cpp once per instruction set, hence the toggling guard.
 #if defined(FEDSINKHORN_BACKEND_CPU_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef FEDSINKHORN_BACKEND_CPU_SUMS_INL
 #undef FEDSINKHORN_BACKEND_CPU_SUMS_INL
@@ -12,7 +12,7 @@
 #include "simd/simd.hpp"
 #include "simd/vectors-inl.hpp"
 
-// Members of std::array would not be compiled for the target, and so not be inlined: plain arrays of vectors.
+// Plain arrays of vectors: members of std::array would not be compiled for the target, so not inlined.
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
 HWY_BEFORE_NAMESPACE();
 namespace fedsinkhorn::cpu {
@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kExactLanes = 4;
 using DExact = hn::CappedTag<double, kExactLanes>;
 
-// The product, rounded. Compilers may fuse Mul with the sum it goes into, which rounds otherwise; -0 added to any
-// product is that product.
+// The product, rounded. Compilers may fuse Mul with the following addition, which changes the rounding; adding -0 to
+// any product leaves it unchanged.
 HWY_INLINE hn::Vec<DExact> rounded_product(DExact d, hn::Vec<DExact> x, hn::Vec<DExact> y) {
   return hn::MulAdd(x, y, hn::Set(d, -0.0));
 }
@@ -36,7 +36,7 @@ HWY_INLINE void add_exactly(hn::Vec<DExact> x, hn::Vec<DExact>& value, hn::Vec<D
   value = sum;
 }
 
-// Each sum waits for the one before it; several pairs at once keep the units busy meanwhile.
+// Each sum depends on the one before; several pairs at once keep the units busy.
 template <std::size_t Pairs>
 void exact_dots_of(const DotPair* pairs, std::size_t count, ExactSum* sums) {
   const DExact d;
@@ -56,7 +56,7 @@ void exact_dots_of(const DotPair* pairs, std::size_t count, ExactSum* sums) {
     }
   }
   for (std::size_t p = 0; p < Pairs; ++p) {
-    // What is left over, filled up with zeros, which change no sum.
+    // The remainder, padded with zeros, which change no sum.
     HWY_ALIGN double x[kExactLanes] = {};
     HWY_ALIGN double y[kExactLanes] = {};
     for (std::size_t j = whole; j < count; ++j) {

@@ -1,5 +1,5 @@
-// Vectors of the instruction set that is being compiled for.
-// Included by simd.cpp once per instruction set, which is why the guard is one that toggles.
+// Vectors of the instruction set being compiled for.
+// Included by simd.cpp once per instruction set, hence the toggling guard.
 #if defined(FEDSINKHORN_BACKEND_CPU_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef FEDSINKHORN_BACKEND_CPU_VECTORS_INL
 #undef FEDSINKHORN_BACKEND_CPU_VECTORS_INL
@@ -9,7 +9,7 @@
 
 #include <hwy/highway.h>
 
-// Members of std::array would not be compiled for the target, and so not be inlined: plain arrays of vectors.
+// Plain arrays of vectors: members of std::array would not be compiled for the target, so not inlined.
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
 HWY_BEFORE_NAMESPACE();
 namespace fedsinkhorn::cpu {

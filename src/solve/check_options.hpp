@@ -9,12 +9,11 @@
 
 namespace fedsinkhorn {
 
-/// "auto" becomes a name.
-/// What auto comes to; the topology is a resolved one.
+/// What "auto" comes to; the topology is a resolved one.
 [[nodiscard]] std::string resolved_method(const Options& options);
 [[nodiscard]] std::string resolved_topology(const Options& options, std::size_t clients);
 
-/// Throws InputError naming the flag.
+/// Throws InputError naming the field.
 void check_options(const Options& options, std::size_t clients);
 
 /// Ranks started with different options would wait for each other for ever, or solve different problems. Throws

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
@@ -19,7 +20,15 @@ namespace {
 constexpr double kEntriesWorthADevice = 4e6;
 
 bool is_for_devices_alone(Precision precision) {
-  return precision == Precision::bfloat16 || precision == Precision::tf32;
+  switch (precision) {
+    case Precision::bfloat16:
+    case Precision::tf32: return true;
+    case Precision::float64:
+    case Precision::float32:
+    case Precision::mixed:
+    case Precision::digits50: break;
+  }
+  return false;
 }
 
 bool wants_devices(const Options& options) {
@@ -31,25 +40,58 @@ constexpr std::size_t kMostTargets = 65535;
 
 /// The option that devices do not serve; empty if there is none.
 std::string beyond_devices(const Options& options) {
-  if (options.precision == Precision::digits50) return "--precision 50";
-  if (options.stabilization == Stabilization::log) return "--stabilization log";
+  if (options.precision == Precision::digits50) return "`precision` 50";
+  if (options.stabilization == Stabilization::log) return "`stabilization` log";
   return "";
+}
+
+const KernelEntry& kernel_of(const Options& options) { return kernels().find(options.kernel.text(), "`kernel`"); }
+
+[[noreturn]] void refuse_precision(const KernelEntry& kernel, const KernelOnBackend& there, Precision precision) {
+  switch (precision) {
+    case Precision::bfloat16:
+      throw InputError("`precision`", "bfloat16 is for kernels that are stored",
+                       "use `kernel` dense, or tf32 for points");
+    case Precision::tf32:
+      throw InputError("`precision`", "tf32 is for kernels computed from points",
+                       "add `kernel` online, or use bfloat16");
+    case Precision::float64:
+    case Precision::float32:
+    case Precision::mixed:
+    case Precision::digits50: break;
+  }
+  std::vector<std::string_view> names;
+  for (const Precision one : there.precisions) names.push_back(name_of(one));
+  throw InputError(
+      "`precision`",
+      fmt::format("{} is not for `kernel` {} on `backend` {}", name_of(precision), kernel.name, there.backend),
+      "use " + alternatives(names));
+}
+
+/// Whether the backend has the kernel, and that the precision. 50 digits and logs make no use of any kernel.
+void check_kernel(const Options& options) {
+  const KernelEntry& kernel = kernel_of(options);
+  if (!beyond_devices(options).empty()) return;
+  const std::string_view backend = wants_devices(options) ? "cuda" : "cpu";
+  const KernelOnBackend* there = kernel.on(backend);
+  if (there == nullptr) {
+    throw InputError("`kernel`", fmt::format("{} is not for `backend` {}", kernel.name, backend),
+                     kernel.backends.empty() ? "use dense or online"
+                                             : fmt::format("use `backend` {}", kernel.backends.front().backend));
+  }
+  if (!there->has(options.precision)) refuse_precision(kernel, *there, options.precision);
 }
 
 void check_device_precision(const Options& options) {
   const std::string precision(name_of(options.precision));
-  if (options.precision == Precision::bfloat16 && options.kernel == KernelKind::online) {
-    throw InputError("--precision", "bfloat16 is for kernels that are stored",
-                     "use --kernel dense, or tf32 for points");
-  }
-  if (options.precision == Precision::tf32 && options.kernel == KernelKind::dense) {
-    throw InputError("--precision", "tf32 is for kernels computed from points", "add --kernel online, or use bfloat16");
-  }
-  const std::string_view missing = backends().find("cuda", "--backend").missing;
+  const KernelEntry& kernel = kernel_of(options);
+  const KernelOnBackend* there = kernel.on("cuda");
+  if (there != nullptr && !there->has(options.precision)) refuse_precision(kernel, *there, options.precision);
+  const std::string_view missing = backends().find("cuda", "`backend`").missing;
   if (options.backend == "cpu" || !missing.empty()) {
     throw InputError(
-        "--precision",
-        precision + " is for --backend cuda" + (missing.empty() ? "" : ", and this is " + std::string(missing)),
+        "`precision`",
+        precision + " is for `backend` cuda" + (missing.empty() ? "" : ", and this is " + std::string(missing)),
         "use float32 or mixed");
   }
 }
@@ -70,12 +112,13 @@ struct Place {
 
 Place place_of(const Collectives& clients, bool holds_costs, bool can) {
   const std::array<double, 3> own = {this_machine(), holds_costs ? 1.0 : 0.0, can || !holds_costs ? 1.0 : 0.0};
-  const std::vector<double> all = clients.allgather_numbers(own);
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   Place place;
   for (std::size_t k = 0; k < clients.size(); ++k) {
     const double* at = all.data() + k * own.size();
-    if (k < clients.rank() && at[0] == own[0] && at[1] != 0) ++place.on_machine;
-    place.all_can = place.all_can && at[2] != 0;
+    const bool holds = from_peer(clients, k).truth(at[1], "an answer to whether it holds costs");
+    if (k < clients.rank() && at[0] == own[0] && holds) ++place.on_machine;
+    place.all_can = from_peer(clients, k).truth(at[2], "an answer to whether it has a device") && place.all_can;
   }
   return place;
 }
@@ -89,11 +132,11 @@ double number_of(const cuda::DeviceDescription& device) {
 DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, const CheckedProblem& problem,
                          double device) {
   const ClientShape shape = shape_of(problem);
-  const auto bytes = [&](Precision precision, KernelKind kind) {
+  const auto bytes = [&](Precision precision, const KernelName& kernel) {
     Options changed = options;
     changed.backend = "cuda";
     changed.precision = precision;
-    changed.kernel = kind;
+    changed.kernel = kernel;
     return kernel_bytes_for(changed, shape, 1);
   };
   const Precision unstored = options.precision == Precision::bfloat16 ? Precision::tf32 : options.precision;
@@ -101,14 +144,19 @@ DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, con
                                      bytes(Precision::mixed, KernelKind::dense),
                                      bytes(Precision::bfloat16, KernelKind::dense),
                                      problem.costs_from_points ? bytes(unstored, KernelKind::online) : 0};
-  const std::vector<double> all = clients.allgather_numbers(own);
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   DeviceNeeds sum;
-  for (std::size_t k = 0; k < all.size(); k += own.size()) {
-    if (all[k] != device) continue;
-    sum.asked += all[k + 1];
-    sum.mixed += all[k + 2];
-    sum.bfloat16 += all[k + 3];
-    sum.online += all[k + 4];
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    const double* said = all.data() + client * own.size();
+    const auto need = [&](std::size_t i) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      return from_peer(clients, client).number(said[i], 0, infinity, "a need of a device's memory");
+    };
+    if (said[0] != device) continue;
+    sum.asked += need(1);
+    sum.mixed += need(2);
+    sum.bfloat16 += need(3);
+    sum.online += need(4);
   }
   if (options.kernel == KernelKind::online) sum.mixed = sum.bfloat16 = 0;
   sum.online_as_tf32 = unstored != options.precision;
@@ -118,17 +166,18 @@ DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, con
 }  // namespace
 
 void check_backend(const Options& options) {
-  backends().find_available(options.backend, "--backend", "use cpu or auto");
+  backends().find_available(options.backend, "`backend`", "use cpu or auto");
   if (is_for_devices_alone(options.precision)) check_device_precision(options);
   if (const std::string beyond = beyond_devices(options); wants_devices(options) && !beyond.empty()) {
     const bool by_name = options.backend == "cuda";
-    throw InputError(by_name ? "--backend" : "--precision",
+    throw InputError(by_name ? "`backend`" : "`precision`",
                      fmt::format("{} does not go with {}", by_name ? "cuda" : name_of(options.precision), beyond),
                      by_name ? "use cpu or auto" : "use float64");
   }
   if (!options.devices.empty() && options.backend == "cpu") {
-    throw InputError("--devices", "the backend is cpu", "use --backend cuda, or leave it out");
+    throw InputError("`devices`", "the backend is cpu", "use `backend` cuda, or leave it out");
   }
+  check_kernel(options);
 }
 
 std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& wanted,
@@ -150,25 +199,29 @@ std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& want
                                    ? fmt::format("there is no device {}", index)
                                    : fmt::format("device {} ({}) has compute capability {}.{}, which is not supported",
                                                  index, device->name, device->major, device->minor);
-    throw InputError("--devices", reason, why_none.empty() ? "choose from " + numbers_of(found) : why_none);
+    throw InputError("`devices`", reason, why_none.empty() ? "choose from " + numbers_of(found) : why_none);
   }
   return usable;
 }
 
-void require_devices(const Collectives& clients, const Problem& problem, const Options& options, bool holds_costs) {
+void check_costs(const KernelEntry& kernel, std::string_view backend, const CostInput& costs) {
+  const KernelOnBackend* there = kernel.on(backend);
+  if (there == nullptr || there->can_take(costs)) return;
+  throw InputError("`kernel`", fmt::format("{} on `backend` {} needs {}", kernel.name, backend, there->needs),
+                   backend == "cpu" ? "use dense" : "use dense, or `backend` cpu");
+}
+
+void require_devices(const Collectives& clients, const CostInput& costs, const Options& options, bool holds_costs) {
   if (!wants_devices(options) && options.devices.empty()) return;
   agree(clients, [&] {
     if (!holds_costs) return;
-    if (wants_devices(options) && options.kernel == KernelKind::online &&
-        !std::holds_alternative<PointClouds>(problem.cost)) {
-      throw InputError("--kernel", "online on --backend cuda needs points", "use dense, or --backend cpu");
-    }
+    if (wants_devices(options)) check_costs(kernel_of(options), "cuda", costs);
     const std::string why_none = cuda::why_no_device();
     if (!options.devices.empty()) (void)usable_devices(options.devices, cuda::devices(), why_none);
     if (!wants_devices(options) || why_none.empty()) return;
-    if (options.backend == "cuda") throw InputError("--backend", why_none, "use cpu or auto");
-    throw InputError("--precision",
-                     fmt::format("{} is for --backend cuda, and {}", name_of(options.precision), why_none),
+    if (options.backend == "cuda") throw InputError("`backend`", why_none, "use cpu or auto");
+    throw InputError("`precision`",
+                     fmt::format("{} is for `backend` cuda, and {}", name_of(options.precision), why_none),
                      "use float32 or mixed");
   });
 }
@@ -181,18 +234,18 @@ void require_device_memory(const cuda::DeviceDescription& device, std::uint64_t 
     if (bytes == 0 || bytes >= needs.asked || bytes > free) return;
     remedy += fmt::format("{}{} needs {}", remedy.empty() ? "" : ", ", flag, human_bytes(whole_bytes(bytes)));
   };
-  suggest("--precision mixed", needs.mixed);
-  suggest("--precision bfloat16", needs.bfloat16);
-  suggest(needs.online_as_tf32 ? "--kernel online --precision tf32" : "--kernel online", needs.online);
+  suggest("`precision` mixed", needs.mixed);
+  suggest("`precision` bfloat16", needs.bfloat16);
+  suggest(needs.online_as_tf32 ? "`kernel` online `precision` tf32" : "`kernel` online", needs.online);
   throw InputError("memory",
                    fmt::format("this solve needs {} ({} bytes) on device {} ({}), where {} is free",
                                human_bytes(whole_bytes(needs.asked)), whole_bytes(needs.asked), device.index,
                                device.name, human_bytes(free_memory)),
-                   remedy.empty() ? "use fewer rows, columns or targets, more devices, or --backend cpu" : remedy);
+                   remedy.empty() ? "use fewer rows, columns or targets, more devices, or `backend` cpu" : remedy);
 }
 
 Computing choose_backend(const Collectives& clients, const Options& options, const CheckedProblem& problem) {
-  Computing by_processors{&backends().find("cpu", "--backend")};
+  Computing by_processors{&backends().find("cpu", "`backend`")};
   const double entries = static_cast<double>(problem.rows.size()) * static_cast<double>(problem.columns.size());
   const bool wanted = wants_devices(options);
   // So far the same on all clients: nobody need ask the others.
@@ -203,17 +256,18 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   const bool holds_costs = problem.layout.row_slices.size() > 0;
   std::vector<cuda::DeviceDescription> usable;
   if (holds_costs) usable = usable_devices(options.devices, cuda::devices(), cuda::why_no_device());
-  const bool can = !usable.empty() && (options.kernel == KernelKind::dense || problem.costs_from_points) &&
-                   problem.targets <= kMostTargets;
+  const KernelOnBackend* kernel = kernel_of(options).on("cuda");
+  const bool can = !usable.empty() && kernel != nullptr && kernel->has(options.precision) &&
+                   kernel->can_take(*problem.costs) && problem.targets <= kMostTargets;
   const Place place = place_of(clients, holds_costs, can);
   if (wanted && problem.targets > kMostTargets) {
-    throw InputError(options.backend == "cuda" ? "--backend" : "--precision",
+    throw InputError(options.backend == "cuda" ? "`backend`" : "`precision`",
                      fmt::format("devices take {} targets at most", kMostTargets),
-                     "use --backend cpu, or fewer targets");
+                     "use `backend` cpu, or fewer targets");
   }
   if (!place.all_can) return by_processors;  // wanted: require_devices has seen to it
 
-  Computing by_device{&backends().find("cuda", "--backend")};
+  Computing by_device{&backends().find("cuda", "`backend`")};
   cuda::DeviceDescription device;
   if (!usable.empty()) device = usable[place.on_machine % usable.size()];
   const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(device));

@@ -16,8 +16,12 @@ namespace fedsinkhorn {
 /// What the options say by themselves, before anybody looks for a device. Throws InputError naming the flag.
 void check_backend(const Options& options);
 
-/// Looks for devices if the options want some, on clients that hold costs. Throws InputError, the same on all clients.
-void require_devices(const Collectives& clients, const Problem& problem, const Options& options, bool holds_costs);
+/// Throws InputError if the kernel there is not for such costs.
+void check_costs(const KernelEntry& kernel, std::string_view backend, const CostInput& costs);
+
+/// Looks for devices if the options want some, on clients that hold costs, and at whether the kernel takes these.
+/// Throws InputError, the same on all clients.
+void require_devices(const Collectives& clients, const CostInput& costs, const Options& options, bool holds_costs);
 
 /// With what a client computes.
 struct Computing {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "comm/counting.hpp"
 #include "comm/numbering.hpp"
@@ -34,34 +35,29 @@
 namespace fedsinkhorn {
 namespace {
 
-struct CostShape {
-  std::size_t rows, columns;
-};
-
-CostShape shape_of_costs(const Problem& problem) {
-  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) return {rows_of(points->x), rows_of(points->y)};
-  const auto& matrix = std::get<CostMatrix>(problem.cost).matrix;
-  return {rows_of(matrix), columns_of(matrix)};
-}
-
 /// Clients of one process share the processors it may use. Ranks share those of the machine, and each may have been
 /// bound to some of them.
-int threads_to_use(const Options& options, const ClientPlace& place) {
+int threads_to_use(const Options& options, std::size_t clients_on_machine, bool share_process) {
   if (options.threads > 0) return options.threads;
-  const auto clients = static_cast<int>(place.clients_on_machine);
-  const int share = place.shares_process ? processors_allowed() / clients
-                                         : std::min(processors_allowed(), processors_online() / clients);
+  const auto clients = static_cast<int>(clients_on_machine);
+  const int share =
+      share_process ? processors_allowed() / clients : std::min(processors_allowed(), processors_online() / clients);
   return std::max(1, share);
+}
+
+/// One that hardly any other solve has; 0 is none.
+std::uint32_t new_session() {
+  std::random_device device;
+  return static_cast<std::uint32_t>(device()) | 1U;
 }
 
 /// Whether a problem is so small that a client who is alone solves it on one thread, unless told otherwise: to wake
 /// others would take longer than what they would save.
-bool is_for_one_thread(const Problem& problem, const Options& options, std::size_t clients) {
+bool is_for_one_thread(const Problem& problem, const CostShape& costs, const Options& options, std::size_t clients) {
   constexpr double kFewEntries = 1 << 16;
   if (clients > 1 || options.threads > 0) return false;
-  const auto [rows, columns] = shape_of_costs(problem);
   const double targets = problem.b.empty() ? 1 : static_cast<double>(problem.b.columns);
-  return static_cast<double>(rows) * static_cast<double>(columns) * targets < kFewEntries;
+  return static_cast<double>(costs.rows) * static_cast<double>(costs.columns) * targets < kFewEntries;
 }
 
 /// A tolerance of 0 asks for as much as can be had; the usual tolerance is the measure then.
@@ -110,6 +106,14 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   return evaluations;
 }
 
+BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& spec, const cpu::Simd& simd,
+                                 const Computing& computing, std::size_t targets) {
+  const KernelOnBackend* there = kernel.on(computing.backend->name);
+  const KernelOnBackend* on_host = kernel.on("cpu");
+  if (on_host == nullptr) on_host = kernels().find("online", "`kernel`").on("cpu");
+  return {spec, simd, there->make, on_host->make, computing.device, targets};
+}
+
 /// If a client is lost on the way, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
@@ -118,14 +122,16 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
   if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
-  const MethodEntry& method = methods().find(options.method, "--method");
+  const MethodEntry& method = methods().find(options.method, "`method`");
   if (method.relaxes) effective.passes = Passes::two;
   StopRequest stop(options.interrupt);
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
     stop.throw_if_made();
-    const KernelSpec kernel{effective.kernel, effective.precision, problem.epsilon, threads, &stop};
-    const BlockSettings blocks{kernel, simd, computing.backend->make_block, computing.device, problem.targets};
+    const KernelEntry& kernel = kernels().find(effective.kernel.text(), "`kernel`");
+    if (!problem.layout.row_slices.empty()) check_costs(kernel, computing.backend->name, *problem.costs);
+    const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
+    const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
   });
   Monitor monitor(options, problem, traffic);
@@ -187,33 +193,37 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
 
 }  // namespace
 
-Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator,
-                       const ClientPlace& place) {
+Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator) {
   const Timer wall;
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
-  const bool one_thread = is_for_one_thread(problem, options, communicator.size());
-  NumberingCommunicator numbered(communicator);
-  CountingCommunicator traffic(numbered);
+  const std::shared_ptr<const CostInput> costs = make_cost_input(problem.cost);
+  const bool one_thread = is_for_one_thread(problem, costs->shape(), options, communicator.size());
+  const bool share_process = communicator.shares_process();
+  const int all_threads = threads_to_use(options, communicator.clients_on_machine(), share_process);
+  NumberingCommunicator numbered(communicator, communicator.rank() == 0 ? new_session() : 0);
+  PolicedCommunicator policed(numbered);
+  CountingCommunicator traffic(policed);
   {
     // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
     communicator.keep_to_root(true);
     const Collectives everyone(traffic, Route::through_root);
     agree(everyone, [&] {
       check_options(options, communicator.size());
-      if (!one_thread) reserve_threads(threads_to_use(options, place));
+      policed.obey(policies().find(options.policy, "`policy`").make());
+      if (!one_thread) reserve_threads(all_threads);
     });
     require_common_options(everyone, problem, options);
   }
   options.topology = resolved_topology(options, communicator.size());
   options.method = resolved_method(options);
-  const TopologyEntry& entry = topologies().find(options.topology, "--topology");
+  const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const Collectives clients(traffic, entry.route);
   communicator.keep_to_root(entry.route == Route::through_root);
-  const int threads = one_thread ? 1 : threads_to_use(options, place);
+  const int threads = one_thread ? 1 : all_threads;
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
-  require_devices(clients, problem, options, holds_costs);
+  require_devices(clients, *costs, options, holds_costs);
   const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads);
   const Computing computing = choose_backend(clients, options, checked);
   options.backend = computing.backend->name;
@@ -225,12 +235,13 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     result.device = computing.device_name;
     result.topology = options.topology;
     result.method = options.method;
-    result.transport = place.transport;
+    result.transport = options.transport;
     result.this_client = clients.rank();
-    if (place.clock_is_virtual) result.virtual_seconds = communicator.now();
+    result.clock_is_virtual = communicator.clock_is_virtual();
+    if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
   };
-  const bool is_accelerated = methods().find(options.method, "--method").make != nullptr;
+  const bool is_accelerated = methods().find(options.method, "`method`").make != nullptr;
   const Gauge gauge = is_accelerated ? Gauge::balanced : Gauge::from_start;
   bool is_in_given_units = false;
   try {
@@ -243,12 +254,12 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     to_given_units(checked, gauge, solved.outcomes);
     is_in_given_units = true;
     set_rounding_error(checked, options, rest_sizes_of_all(clients, rest_sizes(checked, solved.outcomes)), result);
-    gather_potentials(clients, checked, options.keep_local && !place.shares_process, solved.outcomes, result);
+    gather_potentials(clients, checked, options.keep_local && !share_process, solved.outcomes, result);
     gather_reports(clients, checked, traffic, solved.report, result);
     clients.barrier();  // who has left does not answer any more and would be taken for lost
   } catch (const ClientLost& lost) {
     const bool knows_all = know_all_slices(checked, solved.outcomes);
-    const bool has_own = entry.is_asynchronous && !place.shares_process && know_own_rows(checked, solved.outcomes);
+    const bool has_own = entry.is_asynchronous && !share_process && know_own_rows(checked, solved.outcomes);
     if (!knows_all && !has_own) throw;
     if (!is_in_given_units) to_given_units(checked, gauge, solved.outcomes);
     set_rounding_error(checked, options, rest_sizes(checked, solved.outcomes), result);
@@ -271,13 +282,13 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
 
 std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
   ClientShape shape;
-  const CostShape costs = shape_of_costs(problem);
+  const CostShape costs = make_cost_input(problem.cost)->shape();
   shape.rows = costs.rows;
   shape.columns = costs.columns;
-  if (const auto* points = std::get_if<PointClouds>(&problem.cost)) shape.dimension = columns_of(points->x);
+  shape.dimension = costs.dimension;
   shape.targets = problem.b.empty() ? 1 : problem.b.columns;
   const std::size_t clients = std::max<std::size_t>(1, options.clients);
-  const TopologyEntry& entry = topologies().find(resolved_topology(options, clients), "--topology");
+  const TopologyEntry& entry = topologies().find(resolved_topology(options, clients), "`topology`");
   double bytes = 0;
   for (std::size_t k = 0; k < clients; ++k) {
     const Layout layout = entry.layout(k, clients, options);
@@ -289,7 +300,7 @@ std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
     own.block_columns = shape.columns * layout.column_slices.size() / clients;
     own.all_rows = shape.rows;
     own.whole_columns = layout.whole_columns;
-    bytes += bytes_for(options, own, threads_to_use(options, {"threads", clients, true}));
+    bytes += bytes_for(options, own, threads_to_use(options, clients, true));
   }
   return whole_bytes(bytes);
 }

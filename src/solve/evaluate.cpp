@@ -146,7 +146,7 @@ struct Totals {
                               &grown_a, &grown_b, &total_a, &total_b, &dual};
     std::vector<ExactSum> sums(parts.size());
     for (std::size_t k = 0; k < parts.size(); ++k) sums[k] = *parts[k];
-    add_up_of_all(clients, sums);
+    add_up_of_all(clients, sums, Payload::result);
     for (std::size_t k = 0; k < parts.size(); ++k) *parts[k] = sums[k];
   }
 };
@@ -263,7 +263,7 @@ void evaluate_group(const CheckedProblem& problem, Topology& topology, Norm norm
     totals.add_up(clients);
     std::array<ErrorPart, 2> errors = {error_part(norm, sums[k].rows.data(), problem.a.data(), n),
                                        error_part(norm, sums[k].columns.data(), b, m)};
-    combine_of_all(clients, norm, errors);
+    combine_of_all(clients, norm, errors, Payload::result);
     result[group[k]] = {costs_of(problem, totals, farthest[k] <= 1),
                         {error_of(norm, errors[0]), error_of(norm, errors[1])}};
   }

@@ -61,10 +61,10 @@ Gathered gather_side(const Collectives& clients, const Side& side, Readers reade
     total += counts.back();
   }
   std::vector<double> all(whole ? total : 0);
-  if (readers == Readers::root) clients.gather(own, counts, all, kRoot);
+  if (readers == Readers::root) clients.of(Payload::result).gather(own, counts, all, kRoot);
   if (readers == Readers::everybody) {
     std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(before));
-    clients.allgather(all, counts);
+    clients.of(Payload::result).allgather(all, counts);
   }
 
   const Range given = whole ? Range{0, side.given} : side.given_slices[clients.rank()];
@@ -195,7 +195,7 @@ void gather_delays(const Collectives& clients, const CheckedProblem& problem, st
   const bool root = clients.rank() == kRoot;
   const auto length = static_cast<double>(numbers.size());
   std::vector<double> lengths(root ? clients.size() : 0);
-  clients.gather({&length, 1}, std::vector<std::size_t>(clients.size(), 1), lengths, kRoot);
+  clients.of(Payload::result).gather({&length, 1}, std::vector<std::size_t>(clients.size(), 1), lengths, kRoot);
   // Ages are from 0 to one more than is allowed, which stands for all above.
   const std::size_t most_ages = max_staleness + 2;
   std::vector<std::size_t> counts(clients.size(), numbers.size());
@@ -206,7 +206,7 @@ void gather_delays(const Collectives& clients, const CheckedProblem& problem, st
     total += counts[k];
   }
   std::vector<double> all(total);
-  clients.gather(numbers, counts, all, kRoot);
+  clients.of(Payload::result).gather(numbers, counts, all, kRoot);
   result.delays = seen;
   if (!root) return;
   result.delays.clear();
@@ -250,7 +250,7 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
   const std::vector<std::size_t> counts(clients.size(), numbers.size());
   const bool root = clients.rank() == kRoot;
   std::vector<double> all(root ? clients.size() * numbers.size() : 0);
-  clients.gather(numbers, counts, all, kRoot);
+  clients.of(Payload::result).gather(numbers, counts, all, kRoot);
   if (!root) all = numbers;
   for (std::size_t k = 0; k < (root ? clients.size() : 1); ++k) {
     const double* at = all.data() + k * numbers.size();

@@ -10,8 +10,6 @@
 #include <limits>
 #include <string_view>
 
-#include "backend/cpu/make_kernel.hpp"
-#include "backend/cuda/cuda_block.hpp"
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/high_precision.hpp"
@@ -38,23 +36,22 @@ ClientShape shape_of(const CheckedProblem& problem) {
   shape.all_rows = problem.rows.size();
   shape.whole_columns = problem.layout.whole_columns;
   shape.targets = problem.targets;
-  if (const auto* points = std::get_if<PointClouds>(&problem.input.cost)) shape.dimension = columns_of(points->x);
-  if (const auto* costs = std::get_if<CostMatrix>(&problem.input.cost)) {
-    if (std::holds_alternative<MatrixView<float>>(costs->matrix)) shape.entry_bytes = sizeof(float);
-  }
+  shape.dimension = problem.costs->shape().dimension;
+  shape.entry_bytes = problem.costs->shape().entry_bytes;
   return shape;
 }
 
 double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads) {
   if (options.stabilization == Stabilization::log) return 0;
-  const KernelSpec spec{options.kernel, options.precision, 1, threads};
-  const bool accelerated = methods().find(resolved_method(options), "--method").make != nullptr;
+  const bool on_device = options.backend == "cuda";
+  const KernelOnBackend* kernel = kernels().find(options.kernel.text(), "`kernel`").on(on_device ? "cuda" : "cpu");
+  if (kernel == nullptr) return 0;  // which is refused
+  const KernelSpec spec{options.precision, 1, threads};
+  const bool accelerated = methods().find(resolved_method(options), "`method`").make != nullptr;
   const std::size_t differences = accelerated ? differences_kept(options, shape.targets) : 0;
   const auto block_bytes = [&](std::size_t rows, std::size_t columns) {
-    if (options.backend != "cuda") return kernel_bytes(spec, rows, columns, shape.targets);
-    if (rows == 0 || columns == 0) return 0.0;  // the host keeps those
-    return cuda::cuda_block_bytes(spec,
-                                  {rows, columns, shape.targets, shape.dimension, shape.entry_bytes, differences});
+    if (on_device && (rows == 0 || columns == 0)) return 0.0;  // the host keeps those
+    return kernel->bytes(spec, {rows, columns, shape.targets, shape.dimension, shape.entry_bytes, differences});
   };
   double bytes = 0;
   if (shape.block_rows > 0) bytes += block_bytes(shape.block_rows, shape.block_columns);
@@ -84,7 +81,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
     // Of every client's slices kWindow messages in each direction, and what is known of all.
     bytes += targets * (known + own * static_cast<double>(shape.clients)) * sizeof(double) * (kWindow + 1);
   }
-  if (methods().find(resolved_method(options), "--method").make != nullptr) {
+  if (methods().find(resolved_method(options), "`method`").make != nullptr) {
     // Images of v wherever it is held, and differences of the own slice.
     const auto kept = static_cast<double>(differences_kept(options, shape.targets));
     const auto columns = static_cast<double>(shape.columns);
@@ -114,7 +111,7 @@ void require_memory(const Collectives& clients, const Options& options, const Ch
   const std::array<double, 5> own = {this_machine(), bytes_for(options, shape, threads),
                                      bytes_for(online, shape, threads), bytes_for(mixed, shape, threads),
                                      bytes_for(float64, shape, threads)};
-  const std::vector<double> all = clients.allgather_numbers(own);
+  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   std::array<double, 4> sums{};
   for (std::size_t k = 0; k < clients.size(); ++k) {
     const double* said = all.data() + k * own.size();
@@ -139,10 +136,10 @@ void require_memory(const Collectives& clients, const Options& options, const Ch
       }
     };
     if (options.precision == Precision::digits50) {
-      suggest("--precision float64", with_float64);
-    } else if (options.kernel == KernelKind::dense) {
-      suggest("--kernel online", with_online);
-      if (options.precision == Precision::float64) suggest("--precision mixed", with_mixed);
+      suggest("`precision` float64", with_float64);
+    } else if (options.kernel != KernelKind::online) {
+      suggest("`kernel` online", with_online);
+      if (options.precision == Precision::float64) suggest("`precision` mixed", with_mixed);
     }
     throw InputError("memory",
                      fmt::format("this solve needs {} ({} bytes) but {} is available", human_bytes(needed), needed,

@@ -5,7 +5,7 @@
 #include "core/buffer.hpp"
 #include "core/parallel.hpp"
 #include "core/processors.hpp"
-#include "cost/cost_block.hpp"
+#include "cost/cost_input.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "iteration/potentials.hpp"
@@ -14,6 +14,7 @@ namespace fedsinkhorn {
 
 struct Plan::State {
   const Result& result;
+  double epsilon;
   CostBlock with_mass;  // rows and columns that have a potential in some target, as they had in the solve
   const cpu::Simd& simd;
   std::unique_ptr<CostSource> cost;
@@ -36,7 +37,11 @@ std::size_t rows_here(const Result& result) { return result.f.size() / result.ta
 
 /// Rows as the whole problem numbers them.
 CostBlock lines_with_mass(const Problem& problem, const Result& result) {
-  CostBlock block{&problem, with_potential(result.f, result.targets), with_potential(result.g, result.targets)};
+  CostBlock block{.costs = make_cost_input(problem.cost),
+                  .rows = with_potential(result.f, result.targets),
+                  .columns = with_potential(result.g, result.targets),
+                  .all_rows = result.rows,
+                  .all_columns = result.columns};
   for (std::size_t& row : block.rows) row += result.first_row;
   block.first_held = problem.parts.rows ? result.first_row : 0;
   return block;
@@ -65,10 +70,7 @@ int exponent_to_take_out(double mass) {
 }
 
 void check_shapes(const Problem& problem, const Result& result) {
-  const auto* matrix = std::get_if<CostMatrix>(&problem.cost);
-  const auto* points = std::get_if<PointClouds>(&problem.cost);
-  const std::size_t rows = matrix != nullptr ? rows_of(matrix->matrix) : rows_of(points->x);
-  const std::size_t columns = matrix != nullptr ? columns_of(matrix->matrix) : rows_of(points->y);
+  const auto [rows, columns, dimension, bytes] = make_cost_input(problem.cost)->shape();
   if ((!problem.parts.rows && rows != result.rows) || columns != result.columns) {
     throw InputError("plan", "the result belongs to a problem of another shape");
   }
@@ -91,8 +93,8 @@ void check_shapes(const Problem& problem, const Result& result) {
 Plan::Plan(const Problem& problem, const Result& result, int threads) {
   check_shapes(problem, result);
   const cpu::Simd& simd = cpu::simd("auto");
-  state_ = std::make_unique<State>(
-      State{result, lines_with_mass(problem, result), simd, nullptr, threads > 0 ? threads : processors_allowed()});
+  state_ = std::make_unique<State>(State{result, problem.epsilon, lines_with_mass(problem, result), simd, nullptr,
+                                         threads > 0 ? threads : processors_allowed()});
   state_->cost = make_cost_source(state_->with_mass, simd);
 }
 
@@ -110,7 +112,7 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
   if (out.size() / m < count) throw InputError("plan rows", "given too little room");
   const std::vector<std::size_t>& lines = state_->with_mass.rows;
   const std::vector<std::size_t>& columns = state_->with_mass.columns;
-  const double epsilon = state_->with_mass.input->epsilon;
+  const double epsilon = state_->epsilon;
   Potential f = potential_of(result.f, result.f_rest, lines, result.first_row, target, result.targets);
   const int exponent = exponent_to_take_out(result.mass);
   if (exponent != 0) shift(f, log_of_power(epsilon, -exponent));

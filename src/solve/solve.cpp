@@ -6,21 +6,20 @@
 #include <algorithm>
 #include <optional>
 
-#include "comm/alone.hpp"
 #include "comm/transports.hpp"
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "registry/registry.hpp"
 #include "solve/client_solve.hpp"
 #include "solve/memory_needs.hpp"
-#include "solve/mpi_session.hpp"
+#include "solve/session.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 Seconds checked_timeout(double seconds) {
   if (!(seconds > 0)) {
-    throw InputError("--timeout", fmt::format("{} is no time to wait", seconds), "give seconds above 0");
+    throw InputError("`timeout`", fmt::format("{} is no time to wait", seconds), "give seconds above 0");
   }
   return Seconds(std::min(seconds, 1e9));
 }
@@ -34,36 +33,26 @@ void require_room_for(std::size_t clients) {
   throw InputError("memory",
                    fmt::format("{} clients of one process need {} by themselves but {} is available", clients,
                                human_bytes(needed), human_bytes(available)),
-                   "use fewer --clients");
+                   "use fewer `clients`");
 }
 
 /// problem_of(client): what each client has.
 template <class ProblemOf>
 Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
   const Seconds timeout = checked_timeout(options.timeout);
-  transports().find(options.transport, "--transport");
-  const bool simulated = options.transport == "simulated";
-  if (!simulated && options.transport != "threads") {
-    throw InputError("--transport", "'" + options.transport + "' is not for clients of one process",
+  const TransportEntry& transport = transports().find(options.transport, "`transport`");
+  if (!transport.run) {
+    throw InputError("`transport`", "'" + options.transport + "' is not for clients of one process",
                      "use threads or simulated, or start the program with mpirun");
   }
   require_room_for(clients);
-  // Of simulated clients one computes at a time.
-  const ClientPlace place{simulated ? "simulated" : "threads", simulated ? 1 : clients, true, simulated};
   std::optional<Result> result;  // of client 0
   const auto body = [&](Communicator& communicator) {
-    Result own = solve_as_client(problem_of(communicator.rank()), options, communicator, place);
+    Result own = solve_as_client(problem_of(communicator.rank()), options, communicator);
     if (communicator.rank() == 0) result = std::move(own);
   };
-  if (simulated) {
-    check_scenario(options.scenario, clients);
-    run_simulated(clients, timeout, options.scenario, body);
-  } else if (clients == 1) {
-    Alone alone;
-    body(alone);
-  } else {
-    run_on_threads(clients, timeout, body);
-  }
+  if (transport.simulates) check_scenario(options.scenario, clients);
+  transport.run(clients, {timeout, options.scenario}, body);
   if (!result) throw ClientLost("client 0 was lost, and nobody was left to miss it", {0});
   return std::move(*result);
 }
@@ -73,7 +62,7 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
 Result solve(const Problem& problem, const Options& options) {
   constexpr std::size_t most = 4096;
   if (options.clients > most) {
-    throw InputError("--clients", fmt::format("{} are too many for one process", options.clients),
+    throw InputError("`clients`", fmt::format("{} are too many for one process", options.clients),
                      fmt::format("at most {}", most));
   }
   return solve_in_process(std::max<std::size_t>(1, options.clients), options,
@@ -87,16 +76,24 @@ Result solve(std::span<const Problem> clients, const Options& options) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-MpiSession::MpiSession(double timeout)
-    : state_(std::make_unique<State>(State{make_mpi_communicator(checked_timeout(timeout))})) {}
-MpiSession::~MpiSession() = default;
-std::size_t MpiSession::rank() const { return state_->communicator->rank(); }
-std::size_t MpiSession::size() const { return state_->communicator->size(); }
+Session::Session(const std::string& transport, double timeout) {
+  const Seconds limit = checked_timeout(timeout);
+  const TransportEntry& entry = transports().find(transport, "`transport`");
+  if (!entry.join) {
+    throw InputError("`transport`", "'" + transport + "' runs all clients in one process", "solve without a session");
+  }
+  state_ = std::make_unique<State>(State{transport, entry.join(limit)});
+}
+Session::~Session() = default;
+std::size_t Session::rank() const { return state_->communicator->rank(); }
+std::size_t Session::size() const { return state_->communicator->size(); }
 
-Result solve(const Problem& problem, const Options& options, MpiSession& session) {
+Result solve(const Problem& problem, const Options& options, Session& session) {
   Communicator& communicator = *session.state().communicator;
+  Options own = options;
+  own.transport = session.state().transport;
   try {
-    return solve_as_client(problem, options, communicator, {"mpi", mpi_clients_on_this_machine(), false});
+    return solve_as_client(problem, own, communicator);
   } catch (const InputError&) {
     throw;  // agreed on by all
   } catch (const Interrupted&) {

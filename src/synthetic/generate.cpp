@@ -12,7 +12,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// What each stream of random numbers is for; the targets take kTargets, kTargets + 1, ...
+/// The purpose of each stream of random numbers; the targets take kTargets, kTargets + 1, ...
 enum Stream : std::uint64_t { kWorld, kX, kY, kA, kForbidden, kTargets };
 
 // ---------------------------------------------------------------------------------------------------- points
@@ -54,7 +54,7 @@ class EmbeddingWorld {
         offset_(gaussian_cloud(1, dimension, 0, 0.5 / std::sqrt(static_cast<double>(dimension)), random)),
         centres_(gaussian_cloud(kGroups, latent_, 0, 1, random)) {}
 
-  /// The groups are met in proportion 1 : 2 : ... : 8, or in the reverse order, so that the clouds differ.
+  /// Group sizes are in proportion 1 : 2 : ... : 8, or reversed, so that the clouds differ.
   [[nodiscard]] std::vector<double> cloud(std::size_t count, bool reversed, Random& random) const {
     constexpr double kScatter = 0.5;
     constexpr double kNoise = 0.1;
@@ -88,7 +88,7 @@ class EmbeddingWorld {
  private:
   static constexpr std::size_t kGroups = 8;
 
-  /// Group g with chance proportional to g + 1.
+  /// Group g with probability proportional to g + 1.
   static std::size_t triangular_group(Random& random) {
     std::uint64_t draw = random.below(kGroups * (kGroups + 1) / 2);
     std::size_t group = 0;
@@ -135,13 +135,13 @@ void draw_points(SyntheticProblem& problem) {
 
 // ------------------------------------------------------------------------------------------------- distances
 
-/// Points regrouped by tiles of 16, coordinate by coordinate: distances from one point to a tile are then sums over
-/// independent lanes, which the compiler turns into vector instructions without reordering any sum.
+/// Points regrouped in tiles of 16, coordinate by coordinate. Distances from one point to a tile are then sums over
+/// independent lanes, which the compiler vectorizes without reordering any sum.
 class TiledPoints {
  public:
   static constexpr std::size_t kTile = 16;
 
-  /// order[j]: which point comes j-th. The last tile is filled up with its last point.
+  /// order[j]: the point in position j. The last tile is padded with its last point.
   TiledPoints(std::span<const double> points, std::size_t dimension, std::span<const std::size_t> order)
       : dimension_(dimension), tiles_((order.size() + kTile - 1) / kTile), data_(tiles_ * dimension * kTile) {
     for (std::size_t j = 0; j < tiles_ * kTile; ++j) {
@@ -189,7 +189,7 @@ struct Radii {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t p, std::size_t q) { return radius[p] > radius[q]; });
   }
 
-  /// Of the j-th farthest point.
+  /// Radius of the j-th farthest point.
   [[nodiscard]] double ranked(std::size_t j) const { return radius[order[j]]; }
 };
 
@@ -199,7 +199,7 @@ struct LargestDistance {
 };
 
 /// Every pair satisfies |x - y| <= |x - c| + |y - c|, so pairs are searched from the outermost inwards until that bound
-/// falls below the best found: few in low dimensions, nearly all in high ones.
+/// falls below the largest distance found: few pairs in low dimensions, nearly all in high ones.
 LargestDistance largest_squared_distance(std::span<const double> x, std::span<const double> y, std::size_t dimension) {
   constexpr std::size_t kBlock = 16;  // points of x per visit to a tile of y, which stays in the first-level cache
   constexpr double kBudget = 1e10;    // differences of coordinates: about three seconds on one core
@@ -244,7 +244,7 @@ void scale_points(SyntheticProblem& problem) {
   const LargestDistance largest = largest_squared_distance(problem.x, problem.y, problem.spec.dimension);
   problem.largest_cost = largest.squared;
   problem.largest_cost_exact = largest.exact;
-  // Points that all coincide cost nothing at any scale.
+  // If all points coincide, the cost is 0 at any scale.
   if (problem.spec.cost_scale == 0 || largest.squared == 0) return;
   const double factor = std::sqrt(problem.spec.cost_scale / largest.squared);
   for (double& value : problem.x) value *= factor;
@@ -292,7 +292,7 @@ void validate(const SyntheticSpec& spec) {
   require(spec.targets > 0, "--targets", "is 0", "at least one target is needed");
   require(!spec.same_points || spec.columns == 0 || spec.columns == spec.rows, "--columns",
           "differs from --rows although both sides share their points", "leave it out with --shared-support");
-  // Comparisons are written so that NaN fails them. 10^-300 is near the smallest mass that is still a normal number.
+  // Comparisons are written so that NaN fails them. 10^-300 is near the smallest mass that is a normal number.
   require(spec.marginal_decades >= 0 && spec.marginal_decades <= 300, "--decades", "is not between 0 and 300",
           "e.g. 4 for masses that differ by up to a factor of 10^4");
   require(spec.zero_mass >= 0 && spec.zero_mass < 1, "--zero-mass", "is not in [0, 1)",
@@ -327,8 +327,8 @@ SyntheticProblem generate(const SyntheticSpec& spec) {
 }
 
 std::vector<ColumnRange> north_west_corner(std::span<const double> a, std::span<const double> b) {
-  // Row i owns the masses from A_(i-1) to A_i of the running total, column j those from B_(j-1) to B_j; the plan uses
-  // the pairs whose intervals meet.
+  // Row i owns the interval from A_(i-1) to A_i of the running total, column j the one from B_(j-1) to B_j. The plan
+  // uses the pairs whose intervals meet.
   constexpr double kSlack = 1e-12;  // rounding of running totals near 1, for up to some 10^6 terms
   std::vector<ColumnRange> ranges(a.size());
   if (b.empty()) return ranges;
@@ -375,7 +375,7 @@ void for_each_cost_block(const SyntheticProblem& problem,
 
   for (std::size_t first = 0; first < n; first += block_rows) {
     const std::size_t count = std::min(block_rows, n - first);
-    // The tile is the outer loop: it stays in cache while all rows of the block visit it.
+    // The tile is the outer loop: it stays in cache while all rows of the block use it.
     for (std::size_t tile = 0; tile < tiled.tiles(); ++tile) {
       const std::size_t j = tile * TiledPoints::kTile;
       const std::size_t width = std::min(TiledPoints::kTile, m - j);
@@ -390,7 +390,7 @@ void for_each_cost_block(const SyntheticProblem& problem,
         const ColumnRange range = ranges[first + i];
         std::fill(is_spared.data() + range.first, is_spared.data() + range.last + 1, char{1});
       }
-      // One draw for every pair, spared or not, so that the pattern depends on the seed alone.
+      // One draw per pair, spared or not, so that the pattern depends only on the seed.
       for (std::size_t j = 0; j < m; ++j) {
         if (random.uniform() < spec.forbidden && is_spared[j] == 0) {
           block[i * m + j] = std::numeric_limits<double>::infinity();

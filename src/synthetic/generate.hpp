@@ -16,16 +16,19 @@
 namespace fedsinkhorn {
 
 /// uniform: both clouds fill the unit cube. gaussian: N(0, I) and the shifted, narrower N(1, 0.25 I). clusters: four
-/// clusters of standard deviation 0.05 a cloud, centred in the unit cube. embedding: vectors of norm about 1 with a
-/// decaying spectrum and eight groups shared by the clouds in different proportions, the way learned features look.
+/// clusters of standard deviation 0.05 per cloud, centred in the unit cube. embedding: vectors of norm about 1 with a
+/// decaying spectrum, like learned features; the clouds share eight groups in different proportions.
 enum class CloudKind { uniform, gaussian, clusters, embedding };
 
-template <>
-struct Names<CloudKind> {
-  static constexpr std::array kList = {
-      std::pair{CloudKind::uniform, "uniform"}, std::pair{CloudKind::gaussian, "gaussian"},
-      std::pair{CloudKind::clusters, "clusters"}, std::pair{CloudKind::embedding, "embedding"}};
-};
+[[nodiscard]] constexpr std::string_view name_of(CloudKind kind) {
+  switch (kind) {
+    case CloudKind::uniform: return "uniform";
+    case CloudKind::gaussian: return "gaussian";
+    case CloudKind::clusters: return "clusters";
+    case CloudKind::embedding: return "embedding";
+  }
+  return {};
+}
 
 struct SyntheticSpec {
   CloudKind kind = CloudKind::uniform;
@@ -34,52 +37,52 @@ struct SyntheticSpec {
   std::size_t dimension = 2;
   std::size_t targets = 1;
   std::uint64_t seed = 0;
-  bool same_points = false;  ///< shared support: y = x; needs columns = rows
+  bool same_points = false;  ///< shared support: y = x; requires columns = rows
 
-  /// Masses before they are scaled to total 1. Both unset: all equal. random_marginals: uniform in [0.1, 1).
-  /// marginal_decades > 0: 10^U(-decades, 0), which spreads them evenly over that many orders of magnitude.
+  /// Masses before scaling to total 1. Both unset: all equal. random_marginals: uniform in [0.1, 1). marginal_decades >
+  /// 0: 10^U(-decades, 0), spread evenly over that many orders of magnitude.
   bool random_marginals = false;
   double marginal_decades = 0;
-  /// Fraction of the masses of a, and of every column of b, that is zero; rounded down, and one mass always stays.
+  /// Fraction of zero masses in a and in every column of b; rounded down, and at least one mass stays.
   double zero_mass = 0;
 
   /// The points are scaled so that the largest squared distance between an x and a y is this (see
-  /// SyntheticProblem::largest_cost); 0 leaves them as they were drawn.
+  /// SyntheticProblem::largest_cost); 0: no scaling.
   double cost_scale = 1;
-  /// Chance of a pair to be forbidden in the cost matrix (points cannot express it). Pairs that carry mass in the
+  /// Probability that a pair is forbidden in the cost matrix (points cannot express it). Pairs that carry mass in the
   /// north-west-corner plan of a and any target are spared, so that every target stays feasible.
   double forbidden = 0;
 };
 
-/// The same spec gives the same numbers on every machine, up to the last bits that pow and sums may round differently.
-/// Points, a and every target are drawn apart: more targets leave the rest unchanged.
+/// The same spec gives the same numbers on every machine, up to the last bits, where pow and sums may round
+/// differently. Points, a and every target are drawn independently: more targets leave the rest unchanged.
 struct SyntheticProblem {
   SyntheticSpec spec;     ///< with columns filled in
   std::vector<double> x;  ///< rows x dimension
   std::vector<double> y;  ///< columns x dimension
   std::vector<double> a;  ///< rows, total 1
-  std::vector<double> b;  ///< columns x targets, row-major, every column of total 1
+  std::vector<double> b;  ///< columns x targets, row-major; each column has total 1
 
-  /// The largest squared distance between an x and a y, after scaling. Exact up to rounding while the search for it
-  /// takes at most 10^10 differences of coordinates: 10,000 x 10,000 points in 64 dimensions always do, and a million
-  /// points in the plane do, since few of them are far enough out to matter. Beyond that it is an upper bound, the
-  /// square of the sum of both clouds' radii around their common centre.
+  /// The largest squared distance between an x and a y, after scaling. Exact up to rounding if the search takes at most
+  /// 10^10 differences of coordinates: always for 10,000 x 10,000 points in 64 dimensions, and for a million points in
+  /// the plane, since few of them are far enough out to matter. Otherwise an upper bound: the square of the sum of both
+  /// clouds' radii around their common centre.
   double largest_cost = 0;
   bool largest_cost_exact = true;
 };
 
-/// Throws InputError, naming the flag of `fedsinkhorn generate`, when the spec makes no sense.
+/// Throws InputError, naming the flag of `fedsinkhorn generate`, if the spec is invalid.
 void validate(const SyntheticSpec& spec);
 
 /// Validates, then draws. Two seconds for 10,000 x 10,000 points in 64 dimensions.
 [[nodiscard]] SyntheticProblem generate(const SyntheticSpec& spec);
 
-/// Hands out the squared Euclidean costs, forbidden pairs being +inf, a few rows at a time and in order:
-/// sink(first_row, values) with values.size() a multiple of columns. Every call gives the same numbers.
+/// Passes the squared Euclidean costs, +inf for forbidden pairs, to sink(first_row, values), a few rows at a time and
+/// in order. values.size() is a multiple of columns. Every call gives the same numbers.
 void for_each_cost_block(const SyntheticProblem& problem,
                          const std::function<void(std::size_t first_row, std::span<const double> values)>& sink);
 
-/// Streams the costs to a new .npy file of shape (rows, columns), holding one block at a time.
+/// Streams the costs to a new .npy file of shape (rows, columns), with one block in memory at a time.
 void write_cost(const SyntheticProblem& problem, const std::filesystem::path& path);
 
 /// Columns [first, last] that row i of the north-west-corner plan may use.
@@ -88,9 +91,8 @@ struct ColumnRange {
   std::size_t last = 0;
 };
 
-/// The staircase of the north-west-corner plan of a and one target, a row at a time. Cumulative masses closer than
-/// rounding count as equal, and ranges touching there both keep the pair: whatever order somebody sums in, the plan
-/// they find is inside.
+/// The staircase of the north-west-corner plan of a and one target, row by row. Cumulative masses that differ only by
+/// rounding count as equal, and both ranges touching there keep the pair: in any order of summation the plan is inside.
 [[nodiscard]] std::vector<ColumnRange> north_west_corner(std::span<const double> a, std::span<const double> b);
 
 }  // namespace fedsinkhorn

@@ -6,9 +6,9 @@ namespace {
 
 /// q_I = K[I,:] v, u_I = a_I / q_I, gather u;  r_J = K[:,J]' u, v_J = b_J / r_J, gather v.
 ///
-/// Each q_i is summed along a row that is the same wherever it lies, and each r_j over the rows in order, so the bits
-/// do not depend on the number of clients. Nothing is computed while slices are under way: MPI moves large messages
-/// only while both sides are in it, and a client that went on with its own slice kept the others waiting.
+/// Each q_i is summed along its row in the same way at every client, and each r_j over the rows in order, so the bits
+/// do not depend on the number of clients. Nothing is computed while slices are in flight: MPI moves large messages
+/// only while both sides are in it, so a client that computed meanwhile kept the others waiting.
 class AllToAll final : public Exchanges {
  public:
   explicit AllToAll(const TopologyContext& context)

@@ -12,9 +12,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Rounds are those of all-to-all. Between them clients iterate on their own rows and columns with the newest they
-/// have heard of the others, until one of them wants a round: because it takes the problem for solved, because
-/// scalings must be absorbed, or because the limit is reached. The round then measures the true marginals.
+/// Rounds are those of all-to-all. Between rounds, clients iterate on their own rows and columns with the newest slices
+/// of the others, until one wants a round: because it believes the problem is solved, scalings must be absorbed, or the
+/// limit is reached. The round then measures the true marginals.
 class Asynchronous final : public Topology {
  public:
   Asynchronous(const TopologyContext& context, std::unique_ptr<Exchanges> exchanges)
@@ -49,7 +49,7 @@ class Asynchronous final : public Topology {
   void settle() override {
     is_ahead_ = false;
     settled_.clear();
-    if (everyone_.size() == 1) return;  // there is nobody to lose
+    if (everyone_.size() == 1) return;  // no client to lose
     for (std::size_t slot = 0; slot * columns() < v_.size(); ++slot) settled_.push_back(heard(slot));
   }
   void remove(std::size_t slot) override {
@@ -57,7 +57,7 @@ class Asynchronous final : public Topology {
     if (slot < settled_.size()) settled_.erase(settled_.begin() + static_cast<std::ptrdiff_t>(slot));
   }
 
-  // During a round slices may be of different origin, or not usable: then what was there before it counts.
+  // During a round slices may be of mixed origin or unusable, so the state before the round is used.
   [[nodiscard]] std::optional<KnownPotentials> known(std::size_t slot) const override {
     if (is_ahead_) return heard(slot);
     if (slot < settled_.size()) return settled_[slot];
@@ -66,7 +66,7 @@ class Asynchronous final : public Topology {
   [[nodiscard]] const DelayTable* delays() const override { return &delays_; }
 
  private:
-  /// How an iteration went: it was made; it was, and a round is wanted; it was left, because others want a round.
+  /// The iteration was made; it was made and a round is wanted; it was abandoned because another client wants a round.
   enum class Step : char { made, made_last, left };
 
   [[nodiscard]] Step iterate(const Stretch& stretch, std::int64_t number, Bulletin& bulletin) {
@@ -99,8 +99,8 @@ class Asynchronous final : public Topology {
     return wants_round ? Step::made_last : Step::made;
   }
 
-  /// scalings = masses / products, damped, for all targets, and the errors before that into this client's notes. False,
-  /// with the scalings as they were, if some came out zero or infinite.
+  /// scalings = masses / products, damped, for all targets. Stores the errors before the update in this client's notes.
+  /// Returns false and leaves the scalings unchanged if some would be zero or infinite.
   [[nodiscard]] bool update(const Stretch& stretch, std::size_t size, Masses masses,
                             const std::vector<double>& products, double* scalings, ErrorPart Note::*error,
                             bool& wants_round) {
@@ -121,7 +121,7 @@ class Asynchronous final : public Topology {
     return true;
   }
 
-  /// A client's slices, one target after the other, to where they are known.
+  /// Copies a client's slices, one target after the other, to their place in `known`.
   static void place(std::size_t targets, const Side& side, std::size_t client, const double* values,
                     std::vector<double>& known) {
     const Range slice = side.slices[client];
@@ -130,7 +130,7 @@ class Asynchronous final : public Topology {
     }
   }
 
-  // Published every local_steps iterations, and in time for those who wait for anything at all.
+  // Publishes every local_steps iterations, and in time for clients that wait for any message.
   static void tell(Bulletin& bulletin, SliceKind kind, const Stretch& stretch, std::int64_t number,
                    std::span<const double> message) {
     if (message.empty()) return;
@@ -158,7 +158,7 @@ class Asynchronous final : public Topology {
     }
   }
 
-  /// The error of all as far as this client has heard, of the worst target.
+  /// The total error as far as this client knows, for the worst target.
   [[nodiscard]] double estimate(ErrorPart Note::*error) const {
     double worst = 0;
     for (std::size_t k = 0; k < notes_[me()].size(); ++k) {
@@ -177,7 +177,7 @@ class Asynchronous final : public Topology {
     message_v_.resize(targets * (problem_.m() + kNoteNumbers));
     notes_.resize(everyone_.size());
     for (std::size_t k = 0; k < notes_.size(); ++k) {
-      // Who has nothing makes no error; of the others it is not known.
+      // A client without data has no error; the others' errors are unknown.
       const double error = has_nothing(k) ? 0 : kInfinity;
       notes_[k].assign(targets, Note{0, {error, 0}, {error, 0}});
     }
@@ -219,7 +219,7 @@ class Asynchronous final : public Topology {
   bool is_ahead_ = false;
   std::vector<std::vector<Note>> notes_;  // by client, by target
   std::vector<double> q_, r_, next_, message_v_;
-  std::vector<KnownPotentials> settled_;  // by slot, when a stretch or a round was last over
+  std::vector<KnownPotentials> settled_;  // by slot, after the last stretch or round
 };
 
 }  // namespace

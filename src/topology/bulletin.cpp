@@ -10,9 +10,11 @@ namespace {
 
 constexpr std::array kKinds = {SliceKind::u, SliceKind::v};
 
-// A client waits for answers so many times as long as its own computation takes, or another's turn on its processor.
+// A client waits for answers at most this many times as long as its own computation, or one time slice if longer.
 constexpr double kPatience = 1;
-// So often it finds out whether those not worth waiting for have become so.
+constexpr Label kFarewell{Tag::farewell, Payload::control};
+
+// After this many iterations, clients that were not worth waiting for get another try.
 constexpr std::int64_t kBetweenTrials = 64;
 
 Tag tag_of(SliceKind kind) { return kind == SliceKind::u ? Tag::news_u : Tag::news_v; }
@@ -50,7 +52,7 @@ Bulletin::Bulletin(Communicator& communicator, const Shape& shape, const Apply& 
   for (std::size_t k = 0; k < farewells_.size(); ++k) {
     if (k == me) continue;
     farewells_[k].receipt =
-        communicator_.start_receive(std::as_writable_bytes(std::span(farewells_[k].incoming)), k, Tag::farewell);
+        communicator_.start_receive(std::as_writable_bytes(std::span(farewells_[k].incoming)), k, kFarewell);
   }
 }
 
@@ -97,7 +99,7 @@ void Bulletin::catch_up() {
 
 void Bulletin::take() {
   communicator_.look_up();
-  // First: a farewell says that all news have been taken, so those seen after it are the last.
+  // Farewells first: one means that all news was received, so news seen after it is the last.
   for (Farewell& farewell : farewells_) {
     if (farewell.send && farewell.send->done()) {
       farewell.send.reset();
@@ -157,7 +159,7 @@ std::optional<std::size_t> Bulletin::nothing_new() const {
   return source;
 }
 
-// What clients know when a stretch begins is news to all of them.
+// What clients know at the start of a stretch is news to all of them.
 void Bulletin::await_news() {
   if (is_called_ || iterations_ == 0 || !has_told_all() || !nothing_new()) return;
   wait_until_none([&] { return is_called_ ? std::nullopt : nothing_new(); });
@@ -198,13 +200,13 @@ const Pending& Bulletin::awaited_from(std::size_t client) {
   return of_v.inbox ? of_v.inbox->next() : of_u.inbox ? of_u.inbox->next() : *farewells_[client].receipt;
 }
 
-// The limit is for the culprit: news from it set it anew, those from others do not.
+// The deadline applies to the culprit: only news from it extends the deadline.
 template <class Culprit>
 void Bulletin::wait_until_none(const Culprit& culprit) {
   std::optional<std::size_t> client;
   std::uint64_t heard = 0;
   double deadline = 0;
-  take();  // what follows goes by this look, see Outbox::add_to
+  take();  // what follows relies on this state, see Outbox::add_to
   while (const std::optional<std::size_t> now_awaited = culprit()) {
     if (now_awaited != client || heard_from_[*client] != heard) {
       client = now_awaited;
@@ -220,7 +222,7 @@ bool Bulletin::await_fresh(SliceKind kind, bool about_to_begin) {
   if (is_called_) return false;
   if (!too_old(kind, about_to_begin)) return true;
   ++waits_;
-  // What was published is still the newest there is.
+  // What was published is still this client's newest.
   for (const SliceKind each : kKinds) {
     if (own(each).message.empty()) continue;
     own(each).message[2] = communicator_.now();
@@ -279,7 +281,7 @@ std::int64_t Bulletin::part(std::int64_t number, std::int64_t most) {
                        [k](const Own& own) { return !own.outboxes[k] || own.outboxes[k]->is_empty(); });
   };
   const auto has_parted = [&](std::size_t k) { return farewells_[k].has_come && farewells_[k].has_gone; };
-  // The first other client of which that does not hold.
+  // The first other client without the property.
   const auto first_without = [&](const auto& property) -> std::optional<std::size_t> {
     for (std::size_t k = 0; k < communicator_.size(); ++k) {
       if (k != me && !property(k)) return k;
@@ -290,7 +292,7 @@ std::int64_t Bulletin::part(std::int64_t number, std::int64_t most) {
   for (std::size_t k = 0; k < farewells_.size(); ++k) {
     if (k == me) continue;
     farewells_[k].outgoing = {shape_.stretch, static_cast<double>(number)};
-    farewells_[k].send = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, Tag::farewell);
+    farewells_[k].send = communicator_.start_send(std::as_bytes(std::span(farewells_[k].outgoing)), k, kFarewell);
   }
   wait_until_none([&] { return first_without(has_parted); });
   std::int64_t largest = number;

@@ -1,23 +1,23 @@
-// The clients' bulletin during a stretch of iterations they make without waiting for each other: everybody publishes
-// slices of u and v, everybody uses the newest there are, and nobody uses any that are too old.
+// The clients' bulletin during a stretch of iterations without waiting for each other: each publishes its slices of u
+// and v, uses the newest slices it has, and never uses one that is too old.
 //
-// Age. A slice is as old as the number of iterations the client that uses it has begun since its owner published it. A
-// client about to use one older than allowed waits for a newer one. A client that waits says so by publishing what it
-// has once more: it is still its newest. Of clients that wait for each other the first to do so thereby gets news from
-// all others that are younger than its last iteration, so they cannot wait for ever. Where clients do not share a
-// clock, the fastest message from a client is taken to have needed no time, which puts its clock right.
+// Age. The age of a slice is the number of iterations its user has begun since its owner published it. A client about
+// to use a slice older than allowed waits for a newer one. A client that waits publishes its slices once more: they are
+// still its newest. So if clients wait for each other, the first one to wait then receives slices from all others that
+// are newer than its last iteration: no deadlock. If clients do not share a clock, the fastest message from a client is
+// assumed to have taken no time, which corrects its clock.
 //
-// News. Without a slice it has not used before, a client would only repeat itself, and where clients share processors
-// it would keep the others from having news. So it waits for one as soon as all it has computed is published. They
-// cannot all wait: what was published last has not been used by those it is for.
+// News. Without a slice it has not used before, a client would only repeat itself, and on shared processors it would
+// slow the others down. So it waits for one once everything it computed is published. They cannot all wait: the slices
+// published last have not been used by their receivers.
 //
-// Answers. A slice of v answers one of u if it was computed with it, and the other way round. A client that uses slices
-// which do not answer its latest makes an iteration worth half of one that does, so it pays to wait for answers if that
-// takes less than its own part of the work, or less than another client may have to wait for a processor. Clients of
-// like speed thereby fall into step, and one that is slower than the others, or far away, is not waited for.
+// Answers. A slice of v answers one of u if it was computed from it, and vice versa. An iteration on slices that do not
+// answer the client's latest is worth half of one on slices that do. So waiting for answers pays off if it takes less
+// time than the client's own computation, or than another client may wait for a processor. Clients of similar speed
+// thus fall into step, and a slow or distant one is not waited for.
 //
-// End. A client that wants the stretch to end waits until everything it published has been taken, and says farewell;
-// who hears that does the same. When all farewells have come, nothing is under way any more.
+// End. A client that wants to end the stretch waits until everything it published has been received, then sends a
+// farewell. A client that receives a farewell does the same. Once all farewells have arrived, no message is in flight.
 #pragma once
 
 #include <array>
@@ -35,14 +35,14 @@
 
 namespace fedsinkhorn {
 
-/// The moments at which a client began its last iterations.
+/// The times at which a client began its last iterations.
 class IterationTimes {
  public:
-  /// most: how far back one wants to know.
+  /// most: how far back to remember.
   explicit IterationTimes(std::size_t most) : starts_(most + 1, -std::numeric_limits<double>::infinity()) {}
 
   void begin(double now) { starts_[begun_++ % starts_.size()] = now; }
-  /// Iterations begun after that moment; one more than `most` stands for all above.
+  /// Iterations begun after that moment; most + 1 means more than `most`.
   [[nodiscard]] std::size_t begun_after(double moment) const {
     std::size_t count = 0;
     while (count < starts_.size() && starts_[(begun_ + starts_.size() - 1 - count) % starts_.size()] > moment) ++count;
@@ -57,62 +57,62 @@ class IterationTimes {
 class Bulletin {
  public:
   struct Shape {
-    /// Numbers in every client's message of a kind, by kind and client; 0 for who has nothing to say.
+    /// Numbers in each client's message, by kind and client; 0 if it has nothing to publish.
     std::array<std::vector<std::size_t>, 2> numbers;
-    /// Whether there is a slice in it, which must not get too old.
+    /// Whether the message contains a slice, which must not get too old.
     std::array<std::vector<bool>, 2> has_slice;
     double stretch = 1;             ///< its number
-    std::int64_t iteration = 0;     ///< made before it
+    std::int64_t iteration = 0;     ///< iterations made before it
     std::size_t max_staleness = 1;  ///< in iterations
   };
-  /// Called with every newest message, in the order of the ranks.
+  /// Called with every newest message, in rank order.
   using Apply = std::function<void(SliceKind kind, std::size_t from, std::span<const double> values)>;
 
-  /// What the clients know of each other when this is made counts as published now. apply and delays outlive it.
+  /// What the clients know of each other at construction counts as published now. apply and delays must outlive this.
   Bulletin(Communicator& communicator, const Shape& shape, const Apply& apply, DelayTable& delays);
 
-  /// Publishes this client's message of that kind as of the end of its given iteration.
+  /// Publishes this client's message of that kind, computed in the given iteration.
   void publish(SliceKind kind, std::int64_t iteration, std::span<const double> values);
-  /// Whether others may soon give this client up, having heard nothing.
+  /// Whether others may soon treat this client as lost because they heard nothing from it.
   [[nodiscard]] bool is_overdue(SliceKind kind) const {
     return communicator_.now() - own_[index(kind)].published > communicator_.timeout() / 4;
   }
-  /// Keeps it for when this client waits, without sending it.
+  /// Stores the message without sending it; it is published when this client waits.
   void keep(SliceKind kind, std::int64_t iteration, std::span<const double> values);
 
-  /// Takes what has come, and notices whether another client wants the end. Does not wait.
+  /// Receives what has arrived, and checks whether another client wants to end. Does not wait.
   void take();
-  /// Waits for a slice that has not been used, unless some of what this client computed is not published yet.
+  /// Waits for an unused slice, unless this client has computed something it has not published yet.
   void await_news();
-  /// An iteration begins.
+  /// Call at the start of an iteration.
   void begin_iteration();
-  /// Waits for answers that are about to come.
+  /// Waits for answers that are expected soon.
   void await_answers(SliceKind kind);
-  /// Waits until no slice of that kind is too old to be used: in the iteration that runs, or in one about to begin.
-  /// False if the stretch is to end instead. Throws ClientLost if a client published nothing within the time limit.
+  /// Waits until no slice of that kind is too old for the current iteration, or for one about to begin. Returns false
+  /// if the stretch is to end instead. Throws ClientLost if a client published nothing within the time limit.
   [[nodiscard]] bool await_fresh(SliceKind kind, bool about_to_begin);
-  /// Waits until anything comes.
+  /// Waits until anything arrives.
   void await_anything();
-  /// The slices of that kind are being used: notes the age of those used for the first time.
+  /// Call when the slices of that kind are used: records the age of those used for the first time.
   void note_use(SliceKind kind);
 
-  /// Whether another client wants the end.
+  /// Whether another client wants to end the stretch.
   [[nodiscard]] bool is_called() const { return is_called_; }
-  /// The end: see above. Returns the largest number any client gives; none can give more than `most`.
+  /// Ends the stretch, see above. Returns the largest number any client passes; none may exceed `most`.
   [[nodiscard]] std::int64_t part(std::int64_t number, std::int64_t most);
-  /// Times this client had to wait.
+  /// How often this client had to wait.
   [[nodiscard]] std::uint64_t waits() const { return waits_; }
 
  private:
   struct Subject {  // what one other client publishes of one kind
     std::optional<Inbox> inbox;
-    double published = 0;     // on this client's clock
-    double clock_ahead = 0;   // of this client's clock before its owner's, as far as is known
-    double iteration = 0;     // of its owner
+    double published = 0;     // by this client's clock
+    double clock_ahead = 0;   // best known offset of this client's clock from its owner's
+    double iteration = 0;     // its owner's
     double answers = 0;       // see NewsStamp
-    double used = 0;          // the iteration of its owner that was used last
-    double answer_after = 0;  // seconds in which it answers; infinite: not worth waiting for
-    bool is_new = false;      // not used so far
+    double used = 0;          // its owner's iteration that was used last
+    double answer_after = 0;  // seconds until it answers; infinite: not worth waiting for
+    bool is_new = false;      // not used yet
   };
   struct Own {  // what this client publishes of one kind
     std::vector<double> message;
@@ -133,13 +133,13 @@ class Bulletin {
   void catch_up();
   void send(SliceKind kind);
   [[nodiscard]] bool has_told_all() const;
-  /// Whether that client's slices of that kind are used by this one.
+  /// Whether this client uses that client's slices of that kind.
   [[nodiscard]] bool uses(SliceKind kind, std::size_t from) const;
-  /// A client whose news would do, if there are none.
+  /// If there is no news: a client whose news would help.
   [[nodiscard]] std::optional<std::size_t> nothing_new() const;
   [[nodiscard]] std::optional<std::size_t> too_old(SliceKind kind, bool about_to_begin) const;
   [[nodiscard]] std::vector<Pending*> everything_awaited();
-  /// Waits until culprit(), the client one depends on, is none.
+  /// Waits until culprit(), the client being waited for, returns none.
   template <class Culprit>
   void wait_until_none(const Culprit& culprit);
   [[nodiscard]] const Pending& awaited_from(std::size_t client);

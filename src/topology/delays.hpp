@@ -10,13 +10,13 @@ namespace fedsinkhorn {
 
 enum class SliceKind : std::size_t { u, v };
 
-/// Ages are in iterations of the client that uses the slice: 1 if it was published before the iteration that uses it
-/// and after the one before, 0 if during it.
+/// Ages are counted in iterations of the client that uses the slice: 0 if published during the iteration that uses it,
+/// 1 if published during the iteration before.
 class DelayTable {
  public:
   struct Entry {
     std::vector<std::uint64_t> uses;  ///< by age
-    std::uint64_t superseded = 0;     ///< came, and were replaced before they were used
+    std::uint64_t superseded = 0;     ///< arrived, but replaced before use
   };
 
   explicit DelayTable(std::size_t clients) : entries_{std::vector<Entry>(clients), std::vector<Entry>(clients)} {}

@@ -1,4 +1,4 @@
-// How slices travel between clients: all that tells one topology from another.
+// How slices travel between clients: what distinguishes one topology from another.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,14 @@
 
 namespace fedsinkhorn {
 
-/// A client owns some rows and some columns. The part of the kernel that it holds (see Layout) takes the v of its
-/// columns and the u of its rows, which others may own, and gives products, which may be meant for others or be
-/// summands only.
+/// A client owns some rows and some columns. Its part of the kernel (see Layout) needs the v of its columns and the u
+/// of its rows, which other clients may own. It gives products, which may belong to other clients or be only summands.
 ///
 ///   columns in   own v -> v as known here               rows out      K v, of the rows of the part     -> own q
 ///   rows in      own u -> u as known here               columns out   K' u, of the columns of the part -> own r
 ///
-/// Vectors of several targets lie one target after the other on both sides. All verbs are collective: every client
-/// calls the same ones in the same order, for the same kind of payload.
+/// Vectors of several targets are stored one target after the other. All verbs are collective: every client calls the
+/// same ones in the same order, with the same kind of payload.
 class Exchanges {
  public:
   virtual ~Exchanges() = default;
@@ -34,7 +33,7 @@ class Exchanges {
   Exchanges(const Exchanges&) = delete;
   Exchanges& operator=(const Exchanges&) = delete;
 
-  /// How many entries of a vector are known here after it has come in, and which of them are this client's own.
+  /// Number of entries of a vector known here after it has come in, and which of them are this client's own.
   struct Known {
     std::size_t size = 0;
     Range own;
@@ -42,15 +41,15 @@ class Exchanges {
   [[nodiscard]] virtual Known rows() const = 0;
   [[nodiscard]] virtual Known columns() const = 0;
 
-  /// With the clients' notes, one a target or none: on return they are combined.
+  /// Also shares the clients' notes, one per target or none. On return they are combined.
   virtual void columns_in(Payload kind, std::size_t targets, const double* own, double* known,
                           std::span<Note> notes) = 0;
   virtual void rows_in(Payload kind, std::size_t targets, const double* own, double* known) = 0;
   virtual void rows_out(Payload kind, std::size_t targets, const double* part, double* own) = 0;
   virtual void columns_out(Payload kind, std::size_t targets, const double* part, double* own) = 0;
 
-  /// Where what comes out is a sum over clients: the summands, one client after the other. Nothing where the product is
-  /// whole as it is formed.
+  /// If the result is a sum over clients: the summands, one client after the other. Nothing if the product is already
+  /// complete.
   [[nodiscard]] virtual std::optional<std::vector<double>> row_summands(Payload /*kind*/, std::size_t /*targets*/,
                                                                         const double* /*part*/) {
     return std::nullopt;
@@ -59,15 +58,15 @@ class Exchanges {
                                                                            const double* /*part*/) {
     return std::nullopt;
   }
-  /// As columns_out, of one target, for sums over the rows of the part that rows_out takes. Another part may serve
-  /// columns_out (Layout::whole_columns).
+  /// Like columns_out, for one target and sums over the rows of the part that rows_out takes. columns_out may use a
+  /// different part (Layout::whole_columns).
   virtual void columns_of_rows_out(Payload kind, const double* part, double* own) { columns_out(kind, 1, part, own); }
 
-  /// Whether rows_out hands over what it is given, so that u = a / q can be formed where K v is.
+  /// Whether rows_out returns its input, so that u = a / q can be formed where K v is.
   [[nodiscard]] virtual bool rows_stay() const { return false; }
-  /// Whether a client can take steps of its own, without the others.
+  /// Whether a client can take steps without the others.
   [[nodiscard]] virtual bool takes_local_steps() const { return true; }
-  /// Times slices of others are waited for in a round.
+  /// How often a round waits for slices of others.
   [[nodiscard]] virtual std::uint64_t each_round() const = 0;
   /// What this client sends in a round of as many targets: v and the notes come in, q goes out, u comes in, r goes out.
   /// The notes are as small as they can be (kNoteNumbers), and there are up to kManyClients clients. What more clients
@@ -75,7 +74,7 @@ class Exchanges {
   [[nodiscard]] virtual Sent sent_each_round(std::size_t targets) const = 0;
 };
 
-/// Everything a topology is made of. All of it outlives the topology.
+/// What a topology is built from. All of it must outlive the topology.
 struct TopologyContext {
   const CheckedProblem& problem;
   const Options& options;

@@ -12,7 +12,7 @@ namespace fedsinkhorn {
 
 GridShape grid_shape(std::size_t clients, GridShape wanted) {
   if (wanted.rows == 0 || wanted.columns == 0) {
-    // As square as it gets, the longer side down.
+    // As square as possible; if not square, more rows than columns.
     GridShape shape{clients, 1};
     for (std::size_t columns = 1; columns * columns <= clients; ++columns) {
       if (clients % columns == 0) shape = {clients / columns, columns};
@@ -21,7 +21,7 @@ GridShape grid_shape(std::size_t clients, GridShape wanted) {
   }
   const std::optional<std::size_t> needed = product_of({wanted.rows, wanted.columns});
   if (needed != clients) {
-    throw InputError("--grid",
+    throw InputError("`grid`",
                      fmt::format("{}x{} needs {} clients", wanted.rows, wanted.columns,
                                  needed ? std::to_string(*needed) : "2^64 or more"),
                      fmt::format("there are {}", clients));
@@ -29,8 +29,8 @@ GridShape grid_shape(std::size_t clients, GridShape wanted) {
   return wanted;
 }
 
-// Client i * columns + j holds the rows of grid row i and the columns of grid column j. Rows are dealt in the order of
-// the clients, columns down the grid's columns first, so that both lie together.
+// Client i * columns + j holds the rows of grid row i and the columns of grid column j. Row slices follow the order of
+// the clients, column slices go down each grid column, so that both are contiguous.
 Layout grid_layout(std::size_t client, std::size_t clients, const Options& options) {
   const GridShape shape = grid_shape(clients, options.grid);
   const std::size_t i = client / shape.columns;

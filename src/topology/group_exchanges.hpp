@@ -1,11 +1,11 @@
-// Clients that each hold one block of the kernel and add up what they have. The blocks form a grid: those in a row of
-// it share their rows of K, those in a column of it their columns.
+// Each client holds one block of the kernel; clients add up their results. The blocks form a grid: blocks in a grid row
+// share their rows of K, blocks in a grid column share their columns.
 //
-//   q_I: the clients of a grid row add up their K v          u_I = a_I / q_I, made known in the grid row
-//   r_J: the clients of a grid column add up their K' u      v_J = b_J / r_J, made known in the grid column
+//   q_I: the clients of a grid row add up their K v          u_I = a_I / q_I, shared in the grid row
+//   r_J: the clients of a grid column add up their K' u      v_J = b_J / r_J, shared in the grid column
 //
-// With a single grid column every client has whole rows: q needs nobody, and one pass over K gives both q and the
-// client's summand of K' u. That is row-reduce; a single block is the centralized solver.
+// With a single grid column every client has whole rows: q needs no messages, and one pass over K gives both q and the
+// client's summand of K' u. That is row-reduce. A single block is the centralized solver.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace fedsinkhorn {
 
 class GroupExchanges final : public Exchanges {
  public:
-  /// row_members, column_members: ranks of the clients of this one's grid row and grid column, in order.
+  /// row_members, column_members: ranks of the clients in this client's grid row and grid column, in order.
   GroupExchanges(const TopologyContext& context, const std::vector<std::size_t>& row_members,
                  const std::vector<std::size_t>& column_members)
       : norm_(context.options.norm),

@@ -1,4 +1,4 @@
-// A block as one client holds it, and the time it takes.
+// A block held by one client, and the time spent on it.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/cpu_block.hpp"
 #include "comm/stopwatch.hpp"
 #include "kernel/block.hpp"
 
@@ -16,7 +15,7 @@ namespace fedsinkhorn {
 class HeldBlock {
  public:
   HeldBlock(const CostBlock& block, const BlockSettings& settings, Stopwatch& compute)
-      : compute_(compute), block_(maker(block, settings)(block, settings)) {}
+      : compute_(compute), block_((block.empty() ? settings.make_empty_block : settings.make_block)(block, settings)) {}
 
   [[nodiscard]] std::size_t rows() const { return block_->rows(); }
   [[nodiscard]] std::size_t columns() const { return block_->columns(); }
@@ -66,11 +65,7 @@ class HeldBlock {
   }
 
  private:
-  // With nothing in it a block is no work for any backend.
-  [[nodiscard]] static MakeBlock* maker(const CostBlock& block, const BlockSettings& settings) {
-    return block.rows.empty() || block.columns.empty() ? make_cpu_block : settings.make_block;
-  }
-  // What a pass over the block has to do with.
+  // Entries that a pass over the block processes.
   [[nodiscard]] double entries(std::size_t targets = 1) const {
     return static_cast<double>(targets) * static_cast<double>(rows()) * static_cast<double>(columns());
   }

@@ -1,15 +1,15 @@
-// Whether a client that hears nothing of the others should take one more step.
+// Whether a client should take one more step without news from the others.
 #pragma once
 
 #include <algorithm>
 
 namespace fedsinkhorn {
 
-/// Steps on a client's own slices alone come to rest where these fit those of the others as last heard. That is not the
-/// solution, and to get closer to it than to the solution is not worth a step.
+/// Local steps converge to slices that fit those last received from the others. That is not the solution, so getting
+/// closer to it than it is to the solution is not worth a step.
 class LocalProgress {
  public:
-  /// change: what the last step made. Returns whether another one is worth making.
+  /// change: made by the last step. Returns whether another step is worthwhile.
   [[nodiscard]] bool goes_on(double change) {
     first_ = std::max(first_, change);
     return change > kWorthwhile * first_;

@@ -1,4 +1,4 @@
-// Steps that a client makes without asking anybody.
+// Steps that a client makes without communication.
 #include <algorithm>
 #include <cmath>
 
@@ -25,14 +25,13 @@ double largest_change(std::span<const double> before, std::span<const double> af
 
 }  // namespace
 
-// What the others added to r, or their u, has been heard in a round before.
+// Whether an earlier round delivered the others' share of r, or their u.
 bool Topology::has_heard(std::size_t targets) const {
   return exchange_->rows_stay() ? r_others_.size() == targets * problem_.m()
                                 : u_.size() == targets * exchange_->rows().size;
 }
 
-// Own u from v as known here; own v from all that is known of u here, or from the own summand of K' u and what the
-// others last added.
+// Own u from v as known here. Own v from u as known here, or from the own summand of K' u plus the others' last share.
 double Topology::local_step(std::size_t targets, Masses b, double* u, double* v) {
   if (!exchange_->takes_local_steps() || !has_heard(targets)) return 0;
   const std::size_t n = problem_.n();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Entries that are mixed at a time: those of all images then stay in the first-level cache.
+/// Entries mixed at a time, so that those of all images stay in the first-level cache.
 constexpr std::size_t kStrip = 128;
 
 }  // namespace
@@ -22,7 +22,7 @@ void ImageHistory::mix(std::size_t slot, const Mixture& mixture, std::span<doubl
   if (mixture.keep_newest) {
     std::vector<double> newest;
     while (!logs.empty() && logs.size() >= mixture.images) {
-      newest = std::move(logs.front());  // its memory serves again
+      newest = std::move(logs.front());  // reuses its memory
       logs.pop_front();
     }
     newest.resize(v.size());
@@ -34,7 +34,7 @@ void ImageHistory::mix(std::size_t slot, const Mixture& mixture, std::span<doubl
   const std::vector<double>& newest = logs.back();
   for (std::size_t first = 0; first < v.size(); first += kStrip) {
     const std::size_t width = std::min(kStrip, v.size() - first);
-    // The differences come first: near the solution they are small beside the logarithms.
+    // Differences first: near the solution they are small compared with the logarithms.
     std::array<double, kStrip> log_v;
     std::copy_n(newest.data() + first, width, log_v.data());
     for (std::size_t i = 0; i < mixture.gamma.size(); ++i) {
@@ -43,7 +43,7 @@ void ImageHistory::mix(std::size_t slot, const Mixture& mixture, std::span<doubl
       const double* after = logs[i + 1].data() + first;
       for (std::size_t j = 0; j < width; ++j) log_v[j] -= gamma * (after[j] - before[j]);
     }
-    // Where there is no mass, differences are not numbers.
+    // Without mass, the differences are NaN.
     for (std::size_t j = 0; j < width; ++j) v[first + j] = std::isinf(newest[first + j]) ? 0.0 : std::exp(log_v[j]);
   }
 }

@@ -16,7 +16,8 @@ Inbox::Inbox(Communicator& communicator, std::size_t from, Tag tag, std::size_t 
 }
 
 void Inbox::post(Receive& receive) {
-  receive.message = communicator_.start_receive(std::as_writable_bytes(std::span(receive.buffer)), from_, tag_);
+  receive.message =
+      communicator_.start_receive(std::as_writable_bytes(std::span(receive.buffer)), from_, {tag_, Payload::slice});
 }
 
 std::size_t Inbox::take() {
@@ -54,7 +55,8 @@ void Outbox::publish(std::span<const double> message, double answers) {
   if (is_behind_) return;
   free->buffer.assign(message.begin(), message.end());
   free->buffer[3] = answers;
-  free->message = communicator_.start_send(std::as_bytes(std::span(std::as_const(free->buffer))), to_, tag_);
+  free->message =
+      communicator_.start_send(std::as_bytes(std::span(std::as_const(free->buffer))), to_, {tag_, Payload::slice});
 }
 
 void Outbox::catch_up(std::span<const double> message, double answers) {

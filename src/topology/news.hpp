@@ -1,9 +1,8 @@
-// Slices that are published again and again: the newest is what counts, and nobody waits.
+// Slices that are published repeatedly: only the newest counts, and nobody waits.
 //
-// Of what a client publishes to another at most kWindow messages are under way; while none of them has been taken,
-// newer ones replace each other at the sender. So memory does not grow however slow the receiver is, and a receiver
-// gets the newest there was when it last took one. Several may be under way so that one late message does not hold up
-// the rest.
+// At most kWindow messages from one client to another are in flight; until one of them is received, newer ones replace
+// each other at the sender. So memory stays bounded however slow the receiver is, and the receiver gets the slice that
+// was newest when it last received one. With several in flight, one late message does not hold up the rest.
 #pragma once
 
 #include <array>
@@ -17,12 +16,12 @@
 
 namespace fedsinkhorn {
 
-/// In front of the values of every message.
+/// Precedes the values of every message.
 struct NewsStamp {
-  double stretch = 0;    ///< which stretch of iterations it is from; others are out of date
+  double stretch = 0;    ///< the stretch of iterations it belongs to; others are out of date
   double iteration = 0;  ///< of the sender
-  double published = 0;  ///< when it was, or was still, the sender's newest (Communicator::now)
-  double answers = 0;    ///< the receiver's iteration whose slice of the other kind it was computed with
+  double published = 0;  ///< when it was, or still was, the sender's newest (Communicator::now)
+  double answers = 0;    ///< the receiver's iteration whose slice of the other kind was used to compute it
 };
 inline constexpr std::size_t kStampNumbers = 4;
 inline constexpr std::size_t kWindow = 4;
@@ -30,19 +29,19 @@ inline constexpr std::size_t kWindow = 4;
 /// What one other client publishes under one tag.
 class Inbox {
  public:
-  /// values: numbers in a message, without the stamp. Everything until the end of this object is of that stretch.
+  /// values: numbers per message, without the stamp. Messages from other stretches are ignored.
   Inbox(Communicator& communicator, std::size_t from, Tag tag, std::size_t values, double stretch);
 
-  /// Looks through what has come. Returns how many messages there were that are newer than the newest before.
+  /// Receives what has arrived. Returns how many messages were newer than the newest before.
   std::size_t take();
-  /// The newest that has been taken; until there is one, its iteration is -1.
+  /// The newest message received; iteration -1 if there is none.
   [[nodiscard]] const NewsStamp& stamp() const { return stamp_; }
   [[nodiscard]] std::span<const double> values() const { return std::span(newest_).subspan(kStampNumbers); }
-  /// What to wait for if one more is wanted.
+  /// The message to wait for.
   [[nodiscard]] Pending& next() { return *posted_[next_].message; }
 
  private:
-  // The buffer comes before the message that uses it, and so goes after it.
+  // The buffer is declared before the message that uses it, so it is destroyed after it.
   struct Receive {
     std::vector<double> buffer;
     std::unique_ptr<Pending> message;
@@ -54,7 +53,7 @@ class Inbox {
   Tag tag_;
   double stretch_;
   std::array<Receive, kWindow> posted_;
-  std::size_t next_ = 0;  // receives are filled in the order they were posted
+  std::size_t next_ = 0;  // receives complete in the order they were posted
   NewsStamp stamp_{0, -1, 0, -1};
   std::vector<double> newest_;
 };
@@ -64,14 +63,14 @@ class Outbox {
  public:
   Outbox(Communicator& communicator, std::size_t to, Tag tag) : communicator_(communicator), to_(to), tag_(tag) {}
 
-  /// Sends a copy with that answer in its stamp, or remembers that something is to be sent when room is there.
+  /// Sends a copy with `answers` in its stamp. If there is no room, remembers to send later.
   void publish(std::span<const double> message, double answers);
-  /// Clears away what has been taken. Sends what publish could not, in the shape it has by now.
+  /// Removes what has been received. Sends what publish could not, in its current state.
   void catch_up(std::span<const double> message, double answers);
-  /// Whether everything had been taken when catch_up was called last.
+  /// Whether everything had been received at the last catch_up.
   [[nodiscard]] bool is_empty() const;
-  /// Adds what had not to a list of things to wait for. Both go by the same look, so that nothing is missed that
-  /// happens between them.
+  /// Adds the rest to a list of messages to wait for. Both use the state at the last catch_up, so nothing that happens
+  /// in between is missed.
   void add_to(std::vector<Pending*>& list) const;
 
  private:

@@ -1,4 +1,4 @@
-// What clients tell each other about a target at the end of a round, beside the scalings.
+// What clients tell each other about a target at the end of a round, besides the scalings.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,7 @@
 
 namespace fedsinkhorn {
 
-/// Sent as the numbers it is made of: five, and what an acceleration adds. All clients' notes of a round have the same
-/// shape.
+/// Sent as five numbers plus those that an acceleration adds. All clients' notes of a round have the same shape.
 struct Note {
   static constexpr unsigned kStretched = 1;  ///< some scaling left the safe range
   static constexpr unsigned kUnusable = 2;   ///< some scaling is zero, infinite or not a number
@@ -25,7 +24,7 @@ struct Note {
   ErrorPart error_b{};  ///< before the update of v
 
   std::vector<ExactSum> sums{};  ///< added up over the clients
-  std::vector<double> maxima{};  ///< the greatest of the clients'
+  std::vector<double> maxima{};  ///< largest over the clients
 
   [[nodiscard]] bool has(unsigned flag) const { return (static_cast<unsigned>(flags) & flag) != 0; }
   void set(unsigned flag) { flags = static_cast<double>(static_cast<unsigned>(flags) | flag); }
@@ -54,10 +53,10 @@ inline void write_notes(std::span<const Note> notes, double* to) {
   }
 }
 
-/// As another client wrote it. shape: a note with as many sums and maxima.
+/// Reads another client's note. shape: a note with as many sums and maxima.
 [[nodiscard]] inline Note read_note(const FromPeer& peer, const double* from, const Note& shape = {}) {
   (void)peer.count(from[0], Note::kAllFlags, "flags");
-  // Not a number where scalings are not; but no error is less than none.
+  // NaN if scalings are NaN, but an error is never negative.
   for (const double error : {from[1], from[3]}) {
     if (error < 0) peer.refuse(fmt::format("an error of {:g}", error));
   }
@@ -68,7 +67,7 @@ inline void write_notes(std::span<const Note> notes, double* to) {
   return note;
 }
 
-/// Adds what another client says. Clients are taken in the same order everywhere, so all come to the same conclusion.
+/// Adds another client's note. The order of clients is the same everywhere, so all reach the same result.
 inline void add_note(Norm norm, Note& note, const Note& other) {
   note.flags = static_cast<double>(static_cast<unsigned>(note.flags) | static_cast<unsigned>(other.flags));
   note.error_a = combined(norm, note.error_a, other.error_a);
@@ -77,12 +76,12 @@ inline void add_note(Norm norm, Note& note, const Note& other) {
   for (std::size_t k = 0; k < note.maxima.size(); ++k) note.maxima[k] = worse(note.maxima[k], other.maxima[k]);
 }
 
-/// Notes of several clients, taken in the order of the clients.
+/// Reads the notes of several clients, in the order of the clients.
 class NoteReader {
  public:
   NoteReader(Norm norm, std::span<Note> notes) : norm_(norm), notes_(notes) {}
 
-  /// What the next client says; the notes are then those of all so far.
+  /// Reads the next client's notes. Afterwards the notes combine those of all clients so far.
   const double* take(const FromPeer& peer, const double* from) {
     for (Note& note : notes_) {
       Note said = read_note(peer, from, note);

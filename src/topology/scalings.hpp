@@ -1,4 +1,4 @@
-// What half-steps do to scalings, element by element.
+// Properties of scalings after half-steps, element by element.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Extremes {
   bool positive_and_finite = true;
 };
 
-/// Of the entries whose mass is positive.
+/// Over the entries with positive mass.
 [[nodiscard]] inline Extremes extremes(std::span<const double> values, const double* mass) {
   Extremes result;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -27,10 +27,10 @@ struct Extremes {
   return result;
 }
 
-/// Of a scaling that is not 0, relative to what it was.
+/// Of a nonzero scaling.
 [[nodiscard]] inline double relative_change(double before, double after) { return std::abs(after / before - 1); }
 
-/// Whether 1/products, the ratio of scalings to masses, is beyond the safe range or worse.
+/// Whether 1/products, the ratio of scalings to masses, is outside the safe range, or unusable.
 struct Judgement {
   bool usable = true;
   bool stretched = false;
@@ -41,7 +41,7 @@ struct Judgement {
                                               const double* masses, double safe_scaling) {
   const Extremes seen = extremes(products, masses);
   Judgement judgement{seen.positive_and_finite, seen.greatest > safe_scaling || seen.least < 1 / safe_scaling};
-  // A jump of q can take u = a / q out of the range of a double although q itself is within it.
+  // A jump in q can push u = a / q out of the range of a double although q itself is within it.
   if (judgement.usable && judgement.stretched) {
     judgement.usable = extremes(scalings, masses).positive_and_finite;
   }

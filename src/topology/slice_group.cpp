@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::size_t kRoot = 0;
 
+/// Slices that are added up are summands; potentials and results are called so either way.
+Payload as_summand(Payload kind) { return kind == Payload::slice ? Payload::sum : kind; }
+
 }  // namespace
 
 SliceGroup::SliceGroup(const Collectives& clients, std::vector<std::size_t> sizes)
@@ -24,7 +27,7 @@ std::vector<std::size_t> SliceGroup::counts(std::size_t targets, std::size_t ext
   return result;
 }
 
-void SliceGroup::gather(Payload /*kind*/, std::size_t targets, const double* own, double* whole, Norm norm,
+void SliceGroup::gather(Payload kind, std::size_t targets, const double* own, double* whole, Norm norm,
                         std::span<Note> notes) {
   if (members() == 1) {
     std::copy_n(own, targets * whole_, whole);
@@ -39,7 +42,7 @@ void SliceGroup::gather(Payload /*kind*/, std::size_t targets, const double* own
   double* mine = wire_.data() + targets * firsts_[me] + me * extra;
   std::copy_n(own, targets * sizes_[me], mine);
   write_notes(with, mine + targets * sizes_[me]);
-  clients_.allgather(wire_, counts(targets, extra));
+  clients_.of(kind).allgather(wire_, counts(targets, extra));
 
   const double* from = wire_.data();
   NoteReader reader(norm, with);
@@ -62,25 +65,26 @@ void SliceGroup::by_member(std::size_t targets, const double* whole) {
   }
 }
 
-void SliceGroup::sum(Payload /*kind*/, std::size_t targets, const double* whole, double* own) {
+void SliceGroup::sum(Payload kind, std::size_t targets, const double* whole, double* own) {
   if (members() == 1) {
     std::copy_n(whole, targets * whole_, own);
     return;
   }
   if (targets == 1) {
-    clients_.reduce_scatter({whole, whole_}, sizes_, {own, own_size()});
+    clients_.of(as_summand(kind)).reduce_scatter({whole, whole_}, sizes_, {own, own_size()});
     return;
   }
   by_member(targets, whole);
-  clients_.reduce_scatter(wire_, counts(targets, 0), {own, targets * own_size()});
+  clients_.of(as_summand(kind)).reduce_scatter(wire_, counts(targets, 0), {own, targets * own_size()});
 }
 
-std::vector<double> SliceGroup::summands(Payload /*kind*/, std::size_t targets, const double* whole) {
+std::vector<double> SliceGroup::summands(Payload kind, std::size_t targets, const double* whole) {
   by_member(targets, whole);
   const std::size_t me = clients_.rank();
   const std::size_t own = targets * own_size();
   std::vector<double> result(members() * own);
   Communicator& communicator = clients_.communicator();
+  const Label label{Tag::slice, as_summand(kind)};
   std::vector<std::unique_ptr<Pending>> messages;
   for (std::size_t member = 0; member < members(); ++member) {
     const std::span<const double> to{wire_.data() + targets * firsts_[member], targets * sizes_[member]};
@@ -90,9 +94,9 @@ std::vector<double> SliceGroup::summands(Payload /*kind*/, std::size_t targets, 
       continue;
     }
     if (!from.empty()) {
-      messages.push_back(communicator.start_receive(std::as_writable_bytes(from), member, Tag::slice));
+      messages.push_back(communicator.start_receive(std::as_writable_bytes(from), member, label));
     }
-    if (!to.empty()) messages.push_back(communicator.start_send(std::as_bytes(to), member, Tag::slice));
+    if (!to.empty()) messages.push_back(communicator.start_send(std::as_bytes(to), member, label));
   }
   for (const auto& message : messages) communicator.wait(*message);
   return result;
@@ -107,9 +111,9 @@ void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
   std::vector<double> all;
   if (many) {
     all.resize(reads_all ? members() * mine.size() : 0);
-    clients_.gather(mine, std::vector<std::size_t>(members(), mine.size()), all, kRoot);
+    clients_.of(Payload::note).gather(mine, std::vector<std::size_t>(members(), mine.size()), all, kRoot);
   } else {
-    all = clients_.allgather_numbers(mine);
+    all = clients_.of(Payload::note).allgather_numbers(mine);
   }
   NoteReader reader(norm, notes);
   const double* from = all.data();
@@ -117,9 +121,9 @@ void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
     from = reader.take(from_peer(clients_, member), from);
   }
   if (!many) return;
-  // One combines them for all: c notes instead of c^2.
+  // The root combines them for all: c notes instead of c^2.
   write_notes(notes, mine.data());
-  clients_.broadcast(std::as_writable_bytes(std::span(mine)), kRoot);
+  clients_.of(Payload::note).broadcast(std::as_writable_bytes(std::span(mine)), kRoot);
   NoteReader(norm, notes).take(from_peer(clients_, kRoot), mine.data());
 }
 

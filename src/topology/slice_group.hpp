@@ -1,4 +1,4 @@
-// A vector that some clients own in slices: making all of it known to them, and adding up what each has of it.
+// A vector owned in slices by several clients: sharing all of it, and adding up each client's summand.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace fedsinkhorn {
 
-/// Slices lie one after the other in the order of the ranks. Vectors of several targets: `own` is targets x own slice,
-/// `whole` is targets x all slices. On the wire a client's values are together, whatever the number of targets.
+/// Slices are stored one after the other in rank order. With several targets, `own` is targets x own slice and `whole`
+/// is targets x all slices. On the wire, a client's values for all targets are contiguous.
 class SliceGroup {
  public:
   SliceGroup(const Collectives& clients, std::vector<std::size_t> sizes);
@@ -22,19 +22,19 @@ class SliceGroup {
   [[nodiscard]] std::size_t own_size() const { return sizes_[clients_.rank()]; }
   [[nodiscard]] std::size_t whole_size() const { return whole_; }
   [[nodiscard]] std::size_t members() const { return sizes_.size(); }
-  /// Where this client's slice, or that of a member, lies in the whole.
+  /// Position of this client's slice, or a member's, in the whole.
   [[nodiscard]] Range own_slice() const { return slice(clients_.rank()); }
   [[nodiscard]] Range slice(std::size_t member) const { return {firsts_[member], firsts_[member] + sizes_[member]}; }
 
-  /// Everyone gets to know the whole, and the notes of all, combined. With more than kManyClients members the first
-  /// one combines the notes, and they travel by themselves.
+  /// Everyone receives the whole vector and the combined notes. With more than kManyClients members the first one
+  /// combines the notes, and they are sent separately.
   void gather(Payload kind, std::size_t targets, const double* own, double* whole, Norm norm = Norm::l1,
               std::span<Note> notes = {});
-  /// own = the sum over the members, in the order of the ranks, of what they have for this one.
+  /// own = sum over the members, in rank order, of their values for this client.
   void sum(Payload kind, std::size_t targets, const double* whole, double* own);
-  /// The summands of that, one member after the other.
+  /// The summands of that sum, one member after the other.
   [[nodiscard]] std::vector<double> summands(Payload kind, std::size_t targets, const double* whole);
-  /// Notes alone.
+  /// Shares the notes alone.
   void share_notes(Norm norm, std::span<Note> notes) const;
 
   /// What this client sends in each of these, with notes of so many numbers, among up to kManyClients members.
@@ -44,7 +44,7 @@ class SliceGroup {
 
  private:
   [[nodiscard]] std::vector<std::size_t> counts(std::size_t targets, std::size_t extra) const;
-  // From targets x whole to one member after the other.
+  // Reorders targets x whole to one member after the other.
   void by_member(std::size_t targets, const double* whole);
 
   Collectives clients_;
@@ -56,7 +56,7 @@ class SliceGroup {
 
 /// Sizes of all slices.
 [[nodiscard]] std::vector<std::size_t> sizes_of(std::span<const Range> slices);
-/// Sizes of some of them, in the order of the members given.
+/// Sizes of the slices of the given members, in their order.
 [[nodiscard]] std::vector<std::size_t> sizes_of(std::span<const Range> slices, std::span<const std::size_t> members);
 
 }  // namespace fedsinkhorn

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kServer = 0;
 
-/// Slices of a vector on their way to the server and back. Clients need room for their own slice alone.
+/// Sends slices of a vector to the server and back. Clients other than the server only store their own slice.
 class Spokes {
  public:
   Spokes(const Collectives& clients, std::span<const Range> slices) : clients_(clients), sizes_(sizes_of(slices)) {
@@ -22,20 +22,20 @@ class Spokes {
   [[nodiscard]] std::size_t whole_size() const { return whole_; }
   [[nodiscard]] std::size_t own_size() const { return sizes_[clients_.rank()]; }
 
-  /// The server calls use(client, slice, values) for every client in order, as its values come in: `targets` slices one
-  /// after the other, then `extra` numbers. own: likewise, of this client.
+  /// The server calls use(client, slice, values) for every client in order, as its values arrive: `targets` slices one
+  /// after the other, then `extra` numbers. own: the same, of this client.
   template <class Use>
-  void collect(Payload /*kind*/, std::size_t targets, std::span<const double> own, std::size_t extra, const Use& use) {
+  void collect(Payload kind, std::size_t targets, std::span<const double> own, std::size_t extra, const Use& use) {
     Communicator& communicator = clients_.communicator();
     if (clients_.rank() != kServer) {
-      communicator.send(std::as_bytes(own), kServer, Tag::slice);
+      communicator.send(std::as_bytes(own), kServer, {Tag::slice, kind});
       return;
     }
     std::vector<std::vector<double>> slices(sizes_.size());
     std::vector<std::unique_ptr<Pending>> messages(sizes_.size());
     for (std::size_t k = 1; k < sizes_.size(); ++k) {
       slices[k].resize(targets * sizes_[k] + extra);
-      messages[k] = communicator.start_receive(std::as_writable_bytes(std::span(slices[k])), k, Tag::slice);
+      messages[k] = communicator.start_receive(std::as_writable_bytes(std::span(slices[k])), k, {Tag::slice, kind});
     }
     for (std::size_t k = 0; k < sizes_.size(); ++k) {
       if (k != kServer) communicator.wait(*messages[k]);
@@ -43,18 +43,18 @@ class Spokes {
     }
   }
 
-  /// values, as collected from one client, to their place in the whole.
+  /// Copies values collected from one client to their place in the whole.
   void place(std::size_t targets, Range slice, const double* values, double* whole) const {
     for (std::size_t k = 0; k < targets; ++k) {
       std::copy_n(values + k * slice.size(), slice.size(), whole + k * whole_ + slice.first);
     }
   }
 
-  /// Every client gets its slice of what the server has.
-  void deal_out(Payload /*kind*/, std::size_t targets, const double* whole, double* own) {
+  /// Sends every client its slice of the server's vector.
+  void deal_out(Payload kind, std::size_t targets, const double* whole, double* own) {
     Communicator& communicator = clients_.communicator();
     if (clients_.rank() != kServer) {
-      communicator.receive(std::as_writable_bytes(std::span(own, targets * own_size())), kServer, Tag::slice);
+      communicator.receive(std::as_writable_bytes(std::span(own, targets * own_size())), kServer, {Tag::slice, kind});
       return;
     }
     std::vector<std::vector<double>> slices(sizes_.size());
@@ -69,7 +69,7 @@ class Spokes {
         std::copy_n(whole + k * whole_ + firsts_[client], sizes_[client], to + k * sizes_[client]);
       }
       if (client == kServer) continue;
-      messages.push_back(communicator.start_send(std::as_bytes(std::span(slices[client])), client, Tag::slice));
+      messages.push_back(communicator.start_send(std::as_bytes(std::span(slices[client])), client, {Tag::slice, kind}));
     }
     for (const auto& message : messages) communicator.wait(*message);
   }
@@ -91,7 +91,7 @@ class Spokes {
 
 /// v_J to the server, q = K v, q_I back, u_I = a_I / q_I;  u_I to the server, r = K' u, r_J back, v_J = b_J / r_J.
 ///
-/// Where the paper broadcasts q and r whole, a client gets its own slice: c times fewer bytes, and memory for a slice.
+/// The paper broadcasts q and r whole. Here a client gets only its slice: c times fewer bytes, and memory for a slice.
 class Star final : public Exchanges {
  public:
   explicit Star(const TopologyContext& context)
@@ -100,7 +100,7 @@ class Star final : public Exchanges {
         rows_(everyone_, context.problem.rows.slices),
         columns_(everyone_, context.problem.columns.slices) {}
 
-  // Who is not the server knows its own slices alone; the server's come first.
+  // Clients other than the server only know their own slices. The server's slices come first.
   [[nodiscard]] Known rows() const override { return {is_server() ? rows_.whole_size() : 0, {0, rows_.own_size()}}; }
   [[nodiscard]] Known columns() const override {
     return {is_server() ? columns_.whole_size() : columns_.own_size(), {0, columns_.own_size()}};
@@ -121,7 +121,7 @@ class Star final : public Exchanges {
     if (notes.empty()) return;
     std::vector<double> verdict(extra);
     write_notes(notes, verdict.data());
-    everyone_.broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
+    everyone_.of(Payload::note).broadcast(std::as_writable_bytes(std::span(verdict)), kServer);
     NoteReader(norm_, notes).take(from_peer(everyone_, kServer), verdict.data());
   }
   void rows_in(Payload kind, std::size_t targets, const double* own, double* known) override {
@@ -135,7 +135,7 @@ class Star final : public Exchanges {
     columns_.deal_out(kind, targets, part, own);
   }
 
-  /// Only the server has a kernel to take steps with; what the others would compute is what they have.
+  /// Only the server has a kernel; the others would just recompute what they have.
   [[nodiscard]] bool takes_local_steps() const override { return is_server(); }
   /// To the server and back, for v and for u.
   [[nodiscard]] std::uint64_t each_round() const override { return everyone_.size() > 1 ? 2 : 0; }

@@ -1,4 +1,4 @@
-// Every topology: the layout it wants, and its exchanges. The registry lists them.
+// All topologies: their layouts and exchanges. The registry lists them.
 #pragma once
 
 #include <memory>
@@ -13,26 +13,25 @@ namespace fedsinkhorn {
 [[nodiscard]] Layout centralized_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Exchanges> centralized_exchanges(const TopologyContext& context);
 
-/// The paper's Algorithm 1: a client holds K[I,:] and K[:,J]; u and v are gathered by all. Bits as centralized with two
-/// passes.
+/// The paper's Algorithm 1: clients hold K[I,:] and K[:,J] and gather u and v. Bits as centralized with two passes.
 [[nodiscard]] Layout all_to_all_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Exchanges> all_to_all_exchanges(const TopologyContext& context);
 
-/// The paper's Algorithm 3: as all-to-all, but between rounds nobody waits for anybody, within limits.
+/// The paper's Algorithm 3: like all-to-all, but between rounds no client waits for another, within limits.
 [[nodiscard]] std::unique_ptr<Topology> make_asynchronous(const TopologyContext& context);
 
-/// The paper's Algorithm 2: client 0 serves, holds K and owns a slice like everybody; the others hold slices alone and
-/// talk to it alone. Bits as centralized with two passes.
+/// The paper's Algorithm 2: client 0 is the server; it holds K and owns a slice like every client. The others hold only
+/// slices and talk only to the server. Same bits as centralized with two passes.
 [[nodiscard]] Layout star_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Exchanges> star_exchanges(const TopologyContext& context);
 
 /// The 2D baseline: blocks of K, sums along rows and columns of the grid.
 [[nodiscard]] Layout grid_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Exchanges> grid_exchanges(const TopologyContext& context);
-/// The shape asked for, or one as square as it gets. Throws InputError if it does not have that many clients.
+/// The requested shape, or one as square as possible. Throws InputError if it does not match the number of clients.
 [[nodiscard]] GridShape grid_shape(std::size_t clients, GridShape wanted);
 
-/// A client holds K[I,:] alone; the clients' summands of K' u are added up. Slices of u are not exchanged.
+/// A client holds only K[I,:]; the clients' summands of K' u are added up. Slices of u are not exchanged.
 [[nodiscard]] Layout row_reduce_layout(std::size_t client, std::size_t clients, const Options& options);
 [[nodiscard]] std::unique_ptr<Exchanges> row_reduce_exchanges(const TopologyContext& context);
 
@@ -41,13 +40,13 @@ struct TopologyEntry {
   std::string_view name;
   Layout (*layout)(std::size_t client, std::size_t clients, const Options& options);
   std::unique_ptr<Exchanges> (*exchanges)(const TopologyContext& context) = nullptr;
-  /// In place of exchanges, for one that keeps a pace of its own.
+  /// Instead of exchanges, for a topology with its own pace.
   std::unique_ptr<Topology> (*make)(const TopologyContext& context) = nullptr;
   Route route = Route::direct;    ///< who talks to whom
-  bool several_clients = true;    ///< else one alone
+  bool several_clients = true;    ///< else exactly one
   bool takes_local_steps = true;  ///< --local-steps above 1
   bool keeps_bits = false;       ///< iterates are those of one client with --passes two, whatever the number of clients
-  bool is_asynchronous = false;  ///< takes --damping and --max-staleness; cannot work in logs, nor accelerate
+  bool is_asynchronous = false;  ///< takes --damping and --max-staleness; no log domain, no acceleration
 };
 
 [[nodiscard]] inline std::unique_ptr<Topology> make_topology(const TopologyEntry& entry,

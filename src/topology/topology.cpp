@@ -26,7 +26,7 @@ void add_logs(std::span<const double> summands, std::span<double> sums) {
   }
 }
 
-/// The entries of one client's slice, for every target.
+/// Copies this client's slice for every target.
 void copy_slice(std::size_t targets, const Exchanges::Known& known, const double* from, double* own) {
   for (std::size_t k = 0; k < targets; ++k) {
     std::copy_n(from + k * known.size + known.own.first, known.own.size(), own + k * known.own.size());
@@ -77,7 +77,7 @@ void Topology::open(std::span<const double> psi, double grid) {
   forget();
 }
 
-// What was for another K.
+// Drops what belongs to another K.
 void Topology::forget() {
   r_others_.clear();
   images_.forget();
@@ -96,7 +96,7 @@ void Topology::mix(std::size_t slot, const Mixture& mixture, std::span<double> o
   std::copy_n(v + columns.own.first, own.size(), own.begin());
 }
 
-// q = K v, u = a / q; fused, also this client's summand of K' u.
+// q = K v, u = a / q; if fused, also this client's summand of K' u.
 void Topology::rows(std::size_t targets, double* q, double* u) {
   if (is_fused_) {
     r_part_.resize(targets * row_block_.columns());
@@ -123,8 +123,8 @@ void Topology::columns(std::size_t targets, const double* u, double* r) {
 
 void Topology::columns_out(std::size_t targets, double* r) {
   const auto summands =
-      keeps_summands_ ? exchange_->column_summands(Payload::sum, targets, r_part_.data()) : std::nullopt;
-  if (!summands) return exchange_->columns_out(Payload::sum, targets, r_part_.data(), r);
+      keeps_summands_ ? exchange_->column_summands(Payload::slice, targets, r_part_.data()) : std::nullopt;
+  if (!summands) return exchange_->columns_out(Payload::slice, targets, r_part_.data(), r);
   const std::size_t own = targets * problem_.m();
   r_others_.assign(own, 0.0);
   std::fill_n(r, own, 0.0);
@@ -166,7 +166,7 @@ void Topology::apply_transposed(std::size_t targets, double* r) {
 }
 
 Ahead Topology::run_ahead(const Stretch& stretch) {
-  // A block that is all there is may have a way of its own.
+  // A block that holds everything may have its own way to iterate.
   if (is_fused_ && everyone_.size() == 1 && stretch.lone.most > 0) {
     const std::int64_t made = row_block_.run_alone(stretch.lone);
     if (made > 0) {
@@ -200,7 +200,7 @@ std::vector<double> Topology::known_rows(Payload kind, std::size_t targets, cons
   return known;
 }
 
-// The rows of the block that forms K v are the own ones where another forms K' u.
+// If another block forms K' u, the rows of the block that forms K v are the own ones.
 std::vector<double> Topology::rows_of_row_block(Payload kind, std::size_t targets, const double* own) {
   if (own_column_block_) return {own, own + targets * problem_.n()};
   return known_rows(kind, targets, own);
@@ -217,10 +217,10 @@ void Topology::column_products(std::size_t targets, const double* u, double* r) 
   const std::vector<double> known = known_rows(Payload::slice, targets, u);
   std::vector<double> part(targets * column_block().columns());
   column_block().apply_transposed(targets, known.data(), part.data());
-  exchange_->columns_out(Payload::sum, targets, part.data(), r);
+  exchange_->columns_out(Payload::slice, targets, part.data(), r);
 }
 
-// In one pass where every client has whole rows.
+// In one pass if every client has whole rows.
 void Topology::products(std::size_t targets, const double* u, const double* v, double* q, double* r) {
   if (!is_fused_) {
     row_products(targets, v, q);
@@ -229,7 +229,7 @@ void Topology::products(std::size_t targets, const double* u, const double* v, d
   const std::vector<double> known = known_columns(Payload::slice, targets, v);
   std::vector<double> part(targets * row_block_.columns());
   row_block_.products(targets, u, known.data(), q, part.data());
-  exchange_->columns_out(Payload::sum, targets, part.data(), r);
+  exchange_->columns_out(Payload::slice, targets, part.data(), r);
 }
 
 void Topology::row_log_sums(std::span<const double> psi, std::span<double> sums) {
@@ -256,7 +256,7 @@ void Topology::column_log_sums(std::span<const double> phi, std::span<const doub
   }
 }
 
-// Of the rows that form K v; what they add to the columns of others goes to those.
+// Sums over the rows of the block that forms K v. Their part of other clients' columns is sent to those clients.
 std::vector<PlanSums> Topology::plan_sums(std::span<const double> phi, std::span<const double> psi, std::size_t targets,
                                           const double* u, const double* v) {
   const std::vector<double> rows_u = rows_of_row_block(Payload::result, targets, u);

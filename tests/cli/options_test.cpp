@@ -76,6 +76,14 @@ TEST_F(OptionsTest, AliasesMeanTheSame) {
   EXPECT_EQ(summary_of("--eps 0.1 --tol 0 --max-iter 7").at("iterations"), 7);
 }
 
+TEST_F(OptionsTest, OldNamesStillWork) {
+  const std::string slow = "--epsilon 0.01 --max-iterations 7 --tolerance 0 --output ";
+  EXPECT_EQ(run("solve --cost C.npy --history 2 " + slow + "new").status, 3);
+  EXPECT_EQ(run("solve --cost C.npy --memory 2 " + slow + "old").status, 3);
+  EXPECT_EQ(read_npy(folder_.path() / "new/f.npy").values, read_npy(folder_.path() / "old/f.npy").values);
+  EXPECT_FALSE(mentions(run("help solve").out + run("completion bash").out, "--memory"));
+}
+
 TEST_F(OptionsTest, ListsAreSeparatedByCommas) {
   const nlohmann::json summary = summary_of("--epsilon 0.1 --clients 2 --rows 1,2e0");
   EXPECT_EQ(summary.at("clients").at(0).at("rows"), nlohmann::json({0, 1}));
@@ -144,6 +152,11 @@ TEST_F(OptionsTest, WhatIsWrongIsNamed) {
       {good + "--clients 18446744073709551617", {"--clients"}},
       {good + "--clients 2.5", {"--clients"}},
       {good + "--memory 4294967297", {"--memory"}},
+      {good + "--memory 4 --memory 5", {"--memory", "2 values"}},
+      {good + "--memory 4 --history 5", {"--memory", "--history"}},
+      {good + "--history 65", {"--history", "64"}, {"--memory"}},
+      {good + "--history 8 --method sinkhorn", {"--history", "sinkhorn", "anderson"}, {"--memory"}},
+      {good + "--clients 2 --topology async --history 8", {"--history", "--topology async"}, {"--memory", "`"}},
       {good + "--local-steps 18446744073709551617", {"--local-steps"}},
       {good + "--clients 2 --topology async --max-staleness 0x5", {"--max-staleness"}},
       {good + "--clients 2 --transport simulated --seed 18446744073709551616", {"--seed", "18446744073709551615"}},

@@ -16,6 +16,7 @@
 #include "comm/collectives.hpp"
 #include "comm/counting.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/labels.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -57,16 +58,16 @@ void blocking(Communicator& communicator) {
   for (const std::size_t size : kSizes) {
     std::vector<std::byte> got(size);
     const auto receive_from = [&](std::size_t from, std::size_t occasion) {
-      communicator.receive(got, from, kFirst);
+      communicator.receive(got, from, on(kFirst));
       expect(got == letter(from, rank, occasion, size), "{} bytes from client {} are wrong", size, from);
     };
     for (std::size_t k = 1; rank == 0 && k < communicator.size(); ++k) {
-      communicator.send(letter(0, k, 0, size), k, kFirst);
+      communicator.send(letter(0, k, 0, size), k, on(kFirst));
       receive_from(k, 1);
     }
     if (rank != 0) {
       receive_from(0, 0);
-      communicator.send(letter(rank, 0, 1, size), 0, kFirst);
+      communicator.send(letter(rank, 0, 1, size), 0, on(kFirst));
     }
   }
 }
@@ -84,8 +85,8 @@ void many_in_flight(Communicator& communicator) {
       const std::size_t at = i * size + k;
       sent[at] = letter(rank, k, i, kSizes[i]);
       got[at].resize(kSizes[i]);
-      messages.push_back(communicator.start_send(sent[at], k, kFirst));
-      messages.push_back(communicator.start_receive(got[at], k, kFirst));
+      messages.push_back(communicator.start_send(sent[at], k, on(kFirst)));
+      messages.push_back(communicator.start_receive(got[at], k, on(kFirst)));
     }
   }
   std::reverse(messages.begin(), messages.end());  // waiting may happen in any order
@@ -111,19 +112,19 @@ void tags_and_order(Communicator& communicator) {
   std::iota(second.begin(), second.end(), 1e6);
   std::vector<std::unique_ptr<Pending>> sends;
   for (std::size_t i = 0; i < kCount; ++i) {
-    sends.push_back(communicator.start_send(std::as_bytes(std::span(&first[i], 1)), right, kFirst));
-    sends.push_back(communicator.start_send(std::as_bytes(std::span(&second[i], 1)), right, kSecond));
+    sends.push_back(communicator.start_send(std::as_bytes(std::span(&first[i], 1)), right, on(kFirst)));
+    sends.push_back(communicator.start_send(std::as_bytes(std::span(&second[i], 1)), right, on(kSecond)));
   }
   // The second tag first, and of the first tag the last message first: a receive gets the message of its turn.
   for (std::size_t i = 0; i < kCount; ++i) {
     double value = 0;
-    communicator.receive(std::as_writable_bytes(std::span(&value, 1)), left, kSecond);
+    communicator.receive(std::as_writable_bytes(std::span(&value, 1)), left, on(kSecond));
     expect(value == 1e6 + static_cast<double>(i), "message {} of the second tag is {}", i, value);
   }
   std::vector<double> got(kCount);
   std::vector<std::unique_ptr<Pending>> receives;
   for (double& value : got) {
-    receives.push_back(communicator.start_receive(std::as_writable_bytes(std::span(&value, 1)), left, kFirst));
+    receives.push_back(communicator.start_receive(std::as_writable_bytes(std::span(&value, 1)), left, on(kFirst)));
   }
   for (std::size_t i = kCount; i-- > 0;) {
     communicator.wait(*receives[i]);
@@ -163,15 +164,15 @@ void waiting_for_any(Communicator& communicator) {
   const std::size_t size = communicator.size();
   if (communicator.rank() != 0) {
     const std::size_t number = communicator.rank();
-    communicator.receive({}, 0, kFirst);
-    communicator.send(std::as_bytes(std::span(&number, 1)), 0, kSecond);
+    communicator.receive({}, 0, on(kFirst));
+    communicator.send(std::as_bytes(std::span(&number, 1)), 0, on(kSecond));
     return;
   }
   std::vector<std::size_t> numbers(size);
   std::vector<std::unique_ptr<Pending>> receives(size);
   std::vector<Pending*> open;
   for (std::size_t k = 1; k < size; ++k) {
-    receives[k] = communicator.start_receive(std::as_writable_bytes(std::span(&numbers[k], 1)), k, kSecond);
+    receives[k] = communicator.start_receive(std::as_writable_bytes(std::span(&numbers[k], 1)), k, on(kSecond));
     open.push_back(receives[k].get());
   }
   for (std::size_t told = size; told-- > 1;) {
@@ -179,7 +180,7 @@ void waiting_for_any(Communicator& communicator) {
     expect(!communicator.wait_any(open, until), "a message came that was not sent");
     expect(communicator.now() >= until - kTick, "a wait ends {} s early", until - communicator.now());
     expect(!communicator.wait_any(open, until - kMoment), "a message came in the past");
-    communicator.send({}, told, kFirst);
+    communicator.send({}, told, on(kFirst));
     expect(communicator.wait_any(open, communicator.now() + communicator.timeout()), "a message did not come");
     expect(communicator.wait_any(open, until - kMoment), "what is done counts no longer");
     for (Pending* const message : open) {
@@ -205,8 +206,8 @@ void one_clock(Communicator& communicator) {
   for (int i = 0; i < 20; ++i) {
     const double sent = look();
     double came = 0;
-    const auto send = communicator.start_send(std::as_bytes(std::span(&sent, 1)), neighbours.right, kFirst);
-    communicator.receive(std::as_writable_bytes(std::span(&came, 1)), neighbours.left, kFirst);
+    const auto send = communicator.start_send(std::as_bytes(std::span(&sent, 1)), neighbours.right, on(kFirst));
+    communicator.receive(std::as_writable_bytes(std::span(&came, 1)), neighbours.left, on(kFirst));
     const double now = look();
     expect(now >= came, "a message came {} s before it was sent", came - now);
     communicator.wait(*send);
@@ -223,9 +224,9 @@ void looking_up(Communicator& communicator) {
   const Neighbours neighbours(communicator);
   const auto sent = letter(communicator.rank(), neighbours.right, 3, 70'000);
   std::vector<std::byte> got(sent.size());
-  const auto receive = communicator.start_receive(got, neighbours.left, kFirst);
+  const auto receive = communicator.start_receive(got, neighbours.left, on(kFirst));
   look();
-  const auto send = communicator.start_send(sent, neighbours.right, kFirst);
+  const auto send = communicator.start_send(sent, neighbours.right, on(kFirst));
   look();
   communicator.wait(*receive);
   look();
@@ -264,7 +265,7 @@ NewsHead checked_head(const std::vector<std::byte>& bytes, Tag tag) {
 std::size_t take_news(Communicator& communicator, std::size_t from, Tag tag, Occasion occasion) {
   std::vector<std::byte> bytes(news_bytes(tag));
   for (;;) {
-    communicator.receive(bytes, from, tag);
+    communicator.receive(bytes, from, on(tag));
     const NewsHead head = checked_head(bytes, tag);
     if (head.occasion == occasion) return head.number;
   }
@@ -282,10 +283,10 @@ void news_in_turn(Communicator& communicator) {
   const Neighbours neighbours(communicator);
   for (const Tag tag : {Tag::news_u, Tag::news_v}) {
     const auto sent = news({Occasion::in_turn, communicator.rank()}, tag);
-    const auto send = communicator.start_send(sent, neighbours.right, tag);
+    const auto send = communicator.start_send(sent, neighbours.right, on(tag));
     expect_open(communicator, *send);
-    const auto go = communicator.start_send({}, neighbours.right, kFirst);
-    communicator.receive({}, neighbours.left, kFirst);
+    const auto go = communicator.start_send({}, neighbours.right, on(kFirst));
+    communicator.receive({}, neighbours.left, on(kFirst));
     const std::size_t number = take_news(communicator, neighbours.left, tag, Occasion::in_turn);
     expect(number == neighbours.left, "client {} sent {}", neighbours.left, number);
     communicator.wait(*send);
@@ -308,8 +309,8 @@ void news_of_two_kinds(Communicator& communicator) {
     const Occasion occasion = first == Tag::news_u ? Occasion::first_u : Occasion::first_v;
     const auto sent_first = news({occasion, 1}, first);
     const auto sent_second = news({occasion, 2}, second);
-    const auto first_send = communicator.start_send(sent_first, neighbours.right, first);
-    const auto second_send = communicator.start_send(sent_second, neighbours.right, second);
+    const auto first_send = communicator.start_send(sent_first, neighbours.right, on(first));
+    const auto second_send = communicator.start_send(sent_second, neighbours.right, on(second));
     expect(take_news(communicator, neighbours.left, second, occasion) == 2, "news of the other kind came");
     communicator.wait(*second_send);
     expect_open(communicator, *first_send);
@@ -334,7 +335,7 @@ class ManyNews {
       send.message.reset();
       if (next_ == kCount) continue;
       send.bytes = news({Occasion::many, next_++}, Tag::news_u);
-      send.message = communicator_.start_send(send.bytes, to_, Tag::news_u);
+      send.message = communicator_.start_send(send.bytes, to_, on(Tag::news_u));
     }
   }
   void add_to(std::vector<Pending*>& open) const {
@@ -379,7 +380,7 @@ class ManyReceives {
     std::vector<std::byte> bytes = std::vector<std::byte>(news_bytes(Tag::news_u));
     std::unique_ptr<Pending> message;
   };
-  void post(Receive& receive) { receive.message = communicator_.start_receive(receive.bytes, from_, Tag::news_u); }
+  void post(Receive& receive) { receive.message = communicator_.start_receive(receive.bytes, from_, on(Tag::news_u)); }
   void look_at(const NewsHead& head) {
     if (head.occasion != Occasion::many) return;
     // When it was sent, all but kWindow of those before it had been taken: counted, or put into a buffer.
@@ -458,7 +459,7 @@ std::vector<Counts> uneven(std::size_t clients) {
 }
 
 void for_all_routes(Communicator& communicator, const std::function<void(const Collectives&)>& body) {
-  for (const Route route : kRoutes) body(Collectives(communicator, route));
+  for (const Route route : kRoutes) body(Collectives(communicator, route, Payload::note));
 }
 
 void for_all_parts(Communicator& communicator, const std::function<void(const Collectives&, const Counts&)>& body) {
@@ -610,13 +611,13 @@ void groups(Communicator& communicator) {
     of_row[row_group->rank()] = number(rank);
     // Groups do not wait for each other: a row may be done while another is still busy with its column.
     double column_sum = number(rank);
-    Collectives(*column_group, route).allreduce({&column_sum, 1});
+    Collectives(*column_group, route).of(Payload::note).allreduce({&column_sum, 1});
     check_sum(column_sum, column);
-    Collectives(*row_group, route).allgather(of_row, Counts(columns, 1));
+    Collectives(*row_group, route).of(Payload::note).allgather(of_row, Counts(columns, 1));
     double row_sum = number(rank);
-    Collectives(*row_group, route).allreduce({&row_sum, 1});
+    Collectives(*row_group, route).of(Payload::note).allreduce({&row_sum, 1});
     check_sum(row_sum, row);
-    Collectives(communicator, route).allgather(whole, Counts(size, 1));
+    Collectives(communicator, route).of(Payload::note).allgather(whole, Counts(size, 1));
     for (std::size_t k = 0; k < size; ++k) expect(whole[k] == number(k), "number {} is {}", k, whole[k]);
     for (std::size_t k = 0; k < columns; ++k) expect(of_row[k] == number(row[k]), "number {} of the row is wrong", k);
   }
@@ -672,7 +673,7 @@ std::uint64_t bytes_sent(Communicator& communicator, Route route,
                          const std::function<void(const Collectives&)>& collective) {
   CountingCommunicator counting(communicator);
   counting.set_phase(Phase::rounds);
-  collective(Collectives(counting, route));
+  collective(Collectives(counting, route, Payload::note));
   const Traffic& traffic = counting.traffic();
   for (const Phase other : {Phase::setup, Phase::rebuilds, Phase::results}) {
     expect(traffic.bytes_sent[static_cast<std::size_t>(other)] == 0, "bytes in another phase");
@@ -681,7 +682,7 @@ std::uint64_t bytes_sent(Communicator& communicator, Route route,
   // What is sent is received somewhere.
   std::vector<double> balance = {static_cast<double>(traffic.bytes_sent[rounds]),
                                  static_cast<double>(traffic.bytes_received[rounds])};
-  Collectives(communicator).allreduce(balance);
+  Collectives(communicator).of(Payload::note).allreduce(balance);
   expect(balance[0] == balance[1], "{} bytes sent but {} received", balance[0], balance[1]);
   expect(communicator.size() > 1 || traffic.messages_sent[rounds] == 0, "one client sends messages");
   return traffic.bytes_sent[rounds];

@@ -18,6 +18,7 @@
 #include "comm/conformance.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/labels.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -29,12 +30,12 @@ constexpr Tag kOrdinary = Tag::first_free;
 using Body = std::function<void(Communicator&)>;
 
 void send_number(Communicator& communicator, double number, std::size_t to, Tag tag) {
-  communicator.send(std::as_bytes(std::span(&number, 1)), to, tag);
+  communicator.send(std::as_bytes(std::span(&number, 1)), to, on(tag));
 }
 
 double receive_number(Communicator& communicator, std::size_t from, Tag tag) {
   double number = -1;
-  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, tag);
+  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, on(tag));
   return number;
 }
 
@@ -55,7 +56,7 @@ void send_counted(Communicator& communicator, std::size_t count, std::size_t to,
   const std::vector<double> numbers = counted(count);
   std::vector<std::unique_ptr<Pending>> sends;
   for (const double& number : numbers) {
-    sends.push_back(communicator.start_send(std::as_bytes(std::span(&number, 1)), to, tag));
+    sends.push_back(communicator.start_send(std::as_bytes(std::span(&number, 1)), to, on(tag)));
   }
   for (const auto& send : sends) communicator.wait(*send);
 }
@@ -175,7 +176,7 @@ double seconds_under_way(const std::function<void(Communicator&, Pending&)>& som
     DelayedCommunicator delayed(transport, {.least = kDelay, .most = kDelay});
     const double number = 1;
     sent_at = delayed.now();
-    const auto send = delayed.start_send(std::as_bytes(std::span(&number, 1)), 1, kOrdinary);
+    const auto send = delayed.start_send(std::as_bytes(std::span(&number, 1)), 1, on(kOrdinary));
     EXPECT_FALSE(send->done());
     const double limit = delayed.now() + kAmple.count();
     while (!has_come && delayed.now() < limit) something_else(delayed, *send);
@@ -193,7 +194,7 @@ TEST(Delayed, ComesLaterWhicheverCallTheSenderMakesMeanwhile) {
   EXPECT_GE(seconds_under_way([](Communicator&, Pending& send) { (void)send.done(); }), kDelay);
   EXPECT_GE(seconds_under_way([](Communicator& client, Pending&) { client.look_up(); }), kDelay);
   EXPECT_GE(seconds_under_way([](Communicator& client, Pending&) {
-              const auto receive = client.start_receive({}, 1, kOrdinary);  // nothing will come
+              const auto receive = client.start_receive({}, 1, on(kOrdinary));  // nothing will come
               EXPECT_FALSE(receive->done());
             }),
             kDelay);
@@ -220,7 +221,7 @@ TEST(Delayed, AMessageThatIsEndedBeforeItIsSentIsDropped) {
     }
     DelayedCommunicator delayed(transport, {.least = 1e-3, .most = 1e-3});
     const double unwanted = 1;
-    { const auto dropped = delayed.start_send(std::as_bytes(std::span(&unwanted, 1)), 1, kOrdinary); }
+    { const auto dropped = delayed.start_send(std::as_bytes(std::span(&unwanted, 1)), 1, on(kOrdinary)); }
     send_number(delayed, 2, 1, kOrdinary);
   });
 }
@@ -266,16 +267,16 @@ TEST(Reordered, IsTheSameForTheSameSeedOnly) {
       ReorderedCommunicator reordered(transport, {.probability = 0.5, .limit = 100, .seed = seed});
       if (reordered.rank() == 1) {
         order = receive_numbers(reordered, kCount, 0, Tag::news_u);
-        reordered.send({}, 0, kOrdinary);
+        reordered.send({}, 0, on(kOrdinary));
         return;
       }
       // One more than is received: it may be held back until the limit.
       const std::vector<double> numbers = counted(kCount + 1);
       std::vector<std::unique_ptr<Pending>> sends;
       for (const double& number : numbers) {
-        sends.push_back(reordered.start_send(std::as_bytes(std::span(&number, 1)), 1, Tag::news_u));
+        sends.push_back(reordered.start_send(std::as_bytes(std::span(&number, 1)), 1, on(Tag::news_u)));
       }
-      reordered.receive({}, 1, kOrdinary);
+      reordered.receive({}, 1, on(kOrdinary));
     });
     return order;
   };

@@ -28,7 +28,7 @@ namespace {
   std::_Exit(1);
 }
 
-const char* const kLine = "the system grants too few threads, 4 are wanted; use fewer --clients or --threads";
+const char* const kLine = "the system grants too few threads, 4 are wanted; use fewer `clients` or `threads`";
 
 TEST(FewThreads, ClientsOnThreadsAreRefused) {
   EXPECT_EXIT(run_without_threads([] { run_on_threads(4, Seconds(60), [](Communicator&) {}); }),

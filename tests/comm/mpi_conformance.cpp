@@ -24,6 +24,7 @@
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/faults.hpp"
+#include "support/labels.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -37,7 +38,7 @@ void fail_on_purpose(const std::string& fault, Communicator& communicator) {
   if (fault == "throw") throw std::runtime_error("the cause");
   if (fault == "size") {
     for (std::size_t k = 0; k < communicator.size(); ++k) {
-      if (k != communicator.rank()) communicator.send({}, k, Tag::first_free);
+      if (k != communicator.rank()) communicator.send({}, k, on(Tag::first_free));
     }
     return;
   }
@@ -63,8 +64,9 @@ void run(const std::vector<std::string>& arguments, Communicator& communicator) 
   if (communicator.rank() == culprit && !fails_last) fail_on_purpose(arguments[0], communicator);
   // One of the large messages of a solve, under way in both directions.
   std::vector<double> values(100'000);
-  if (arguments[0] == "size") communicator.receive(std::as_writable_bytes(std::span(values)), culprit, Tag::first_free);
-  Collectives(communicator).allreduce(values);
+  if (arguments[0] == "size")
+    communicator.receive(std::as_writable_bytes(std::span(values)), culprit, on(Tag::first_free));
+  Collectives(communicator).of(Payload::note).allreduce(values);
   if (communicator.rank() == culprit && fails_last) fail_on_purpose(arguments[0], communicator);
 }
 

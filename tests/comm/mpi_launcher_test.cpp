@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "comm/alone.hpp"
 #include "comm/transports.hpp"
 
 namespace fedsinkhorn::test {
@@ -20,7 +21,7 @@ class MpiLauncher : public testing::Test {
 TEST_F(MpiLauncher, IsNotThere) {
   EXPECT_FALSE(started_by_mpi());
   EXPECT_EQ(rank_given_by_mpi(), 0U);
-  EXPECT_EQ(mpi_clients_on_this_machine(), 1U);
+  EXPECT_EQ(Alone().clients_on_machine(), 1U);
 }
 
 TEST_F(MpiLauncher, IsOpenMpi) {

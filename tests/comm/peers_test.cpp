@@ -11,6 +11,7 @@
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/hostile.hpp"
+#include "support/labels.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -60,7 +61,7 @@ void expect_named(const std::vector<std::string>& lines, const std::string& what
 template <class T>
 void tell_all(Communicator& communicator, const T& value, Tag tag) {
   for (std::size_t k = 0; k < communicator.size(); ++k) {
-    if (k != communicator.rank()) communicator.send(std::as_bytes(std::span(&value, 1)), k, tag);
+    if (k != communicator.rank()) communicator.send(std::as_bytes(std::span(&value, 1)), k, on(tag));
   }
 }
 
@@ -73,7 +74,9 @@ TEST_P(PeerTest, ALengthIsNotBelieved) {
   for (const double length : {1e18, -1.0, 0.5, std::numeric_limits<double>::quiet_NaN()}) {
     const auto lines = lines_of(
         GetParam(),
-        [](Communicator& communicator) { (void)Collectives(communicator).allgather_text("an honest text"); },
+        [](Communicator& communicator) {
+          (void)Collectives(communicator).of(Payload::note).allgather_text("an honest text");
+        },
         [&](Communicator& communicator) { tell_all(communicator, length, Tag::collective); });
     expect_named(lines, "a length of");
   }
@@ -83,9 +86,9 @@ TEST_P(PeerTest, AMessageOfAnotherSize) {
   const auto lines = lines_of(
       GetParam(),
       [](Communicator& communicator) {
-        (void)Collectives(communicator).allgather_numbers({});
+        (void)Collectives(communicator).of(Payload::note).allgather_numbers({});
         const double x = 1;
-        (void)Collectives(communicator).allgather_numbers({&x, 1});
+        (void)Collectives(communicator).of(Payload::note).allgather_numbers({&x, 1});
       },
       [](Communicator& communicator) { tell_all(communicator, char{1}, Tag::collective); });
   expect_named(lines, "a message of 1 bytes where 8 were expected");
@@ -117,7 +120,7 @@ TEST(PeerNotices, ThatMakeNoSenseNameTheirSender) {
         false,
         [](Communicator& communicator) {
           std::array<std::byte, 1> never{};
-          communicator.receive(never, kHostile, Tag::slice);
+          communicator.receive(never, kHostile, on(Tag::slice));
         },
         [&](Communicator& communicator) { tell_all(communicator, notice, Tag::control); });
     expect_named(lines, "a notice that makes no sense");
@@ -129,7 +132,7 @@ TEST(PeerNotices, OfAnotherSizeNameTheirSender) {
       false,
       [](Communicator& communicator) {
         std::array<std::byte, 1> never{};
-        communicator.receive(never, kHostile, Tag::slice);
+        communicator.receive(never, kHostile, on(Tag::slice));
       },
       [](Communicator& communicator) { tell_all(communicator, char{1}, Tag::control); });
   expect_named(lines, "a message of 1 bytes where 744 were expected");
@@ -141,7 +144,7 @@ std::vector<std::string> rounds_with(bool simulated, Attack::Kind kind) {
     NumberingCommunicator numbered(communicator);
     for (int round = 0; round < 3; ++round) {
       const auto said = static_cast<double>(10 * round) + static_cast<double>(communicator.rank());
-      const auto all = Collectives(numbered).allgather_numbers({&said, 1});
+      const auto all = Collectives(numbered).of(Payload::note).allgather_numbers({&said, 1});
       for (std::size_t k = 0; k < all.size(); ++k) EXPECT_EQ(all[k], 10 * round + static_cast<double>(k));
     }
   };
@@ -173,9 +176,9 @@ TEST_P(PeerTest, NewsAreTakenWhateverTheirNumber) {
       [](Communicator& communicator) {
         NumberingCommunicator numbered(communicator);
         double news = 0;
-        numbered.receive(std::as_writable_bytes(std::span(&news, 1)), kHostile, Tag::news_u);
+        numbered.receive(std::as_writable_bytes(std::span(&news, 1)), kHostile, on(Tag::news_u));
         EXPECT_EQ(news, 5);
-        numbered.receive(std::as_writable_bytes(std::span(&news, 1)), kHostile, Tag::news_u);
+        numbered.receive(std::as_writable_bytes(std::span(&news, 1)), kHostile, on(Tag::news_u));
         EXPECT_EQ(news, 5);
       },
       [](Communicator& communicator) {

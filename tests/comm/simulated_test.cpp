@@ -22,6 +22,7 @@
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/labels.hpp"
 #include "support/line_of.hpp"
 
 namespace fedsinkhorn::test {
@@ -70,16 +71,16 @@ void run(std::size_t clients, const Scenario& scenario, const Body& body, Second
 
 void receive_a_number(Communicator& communicator, std::size_t from) {
   double number = 0;
-  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, kTag);
+  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, on(kTag));
 }
 
 void send_bytes(Communicator& communicator, std::size_t count, std::size_t to, Tag tag = kTag) {
-  communicator.send(std::vector<std::byte>(count), to, tag);
+  communicator.send(std::vector<std::byte>(count), to, on(tag));
 }
 
 void receive_bytes(Communicator& communicator, std::size_t count, std::size_t from, Tag tag = kTag) {
   std::vector<std::byte> data(count);
-  communicator.receive(data, from, tag);
+  communicator.receive(data, from, on(tag));
 }
 
 /// Nothing but time passes.
@@ -155,7 +156,7 @@ Log log_of(Scenario scenario) {
         if (k == rank) continue;
         for (const Tag tag : {Tag::news_u, kTag}) {
           const auto into = std::as_writable_bytes(std::span(&got.at(messages.size()), 1));
-          messages.push_back(communicator.start_receive(into, k, tag));
+          messages.push_back(communicator.start_receive(into, k, on(tag)));
           meaning.emplace_back(k, static_cast<std::size_t>(tag));
         }
       }
@@ -165,8 +166,8 @@ Log log_of(Scenario scenario) {
       const auto number = static_cast<double>(i);
       for (std::size_t k = 0; k < kClients; ++k) {
         if (k == rank) continue;
-        sends.push_back(communicator.start_send(std::as_bytes(std::span(&number, 1)), k, Tag::news_u));
-        sends.push_back(communicator.start_send(std::as_bytes(std::span(&number, 1)), k, kTag));
+        sends.push_back(communicator.start_send(std::as_bytes(std::span(&number, 1)), k, on(Tag::news_u)));
+        sends.push_back(communicator.start_send(std::as_bytes(std::span(&number, 1)), k, on(kTag)));
       }
     }
     while (!messages.empty()) {
@@ -411,10 +412,10 @@ TEST(SimulatedTime, WaitingEndsAtItsLimit) {
     std::array<std::byte, 1024> data{};
     if (communicator.rank() == 0) {
       communicator.worked(8 * 10);
-      communicator.send(data, 1, kTag);
+      communicator.send(data, 1, on(kTag));
       return;
     }
-    const auto receive = communicator.start_receive(data, 0, kTag);
+    const auto receive = communicator.start_receive(data, 0, on(kTag));
     Pending* const one = receive.get();
     for (const double until : {1.0, 6.0, 11.25}) {
       EXPECT_FALSE(communicator.wait_any({&one, 1}, until));
@@ -431,7 +432,7 @@ TEST(SimulatedTime, ALimitThatWasNotMetDoesNotDisturbLaterOnes) {
     run(2, round_numbers(), [&](Communicator& communicator) {
       if (communicator.rank() == 0) return send_bytes(communicator, 1024, 1);
       std::array<std::byte, 1024> data{};
-      const auto receive = communicator.start_receive(data, 0, kTag);
+      const auto receive = communicator.start_receive(data, 0, on(kTag));
       Pending* const one = receive.get();
       EXPECT_TRUE(communicator.wait_any({&one, 1}, 100));
       EXPECT_EQ(communicator.now(), 1.5);
@@ -448,7 +449,7 @@ TEST(SimulatedTime, AMessageAtTheVeryLimit) {
   run(2, round_numbers(), [](Communicator& communicator) {
     if (communicator.rank() == 0) return send_bytes(communicator, 1024, 1);
     std::array<std::byte, 1024> data{};
-    const auto receive = communicator.start_receive(data, 0, kTag);
+    const auto receive = communicator.start_receive(data, 0, on(kTag));
     Pending* const one = receive.get();
     EXPECT_TRUE(communicator.wait_any({&one, 1}, 1.5));
     EXPECT_EQ(communicator.now(), 1.5);
@@ -473,10 +474,10 @@ std::vector<double> order_received(Tag tag, bool reorder) {
     for (std::size_t i = 0; i < kCount; ++i) {
       numbers[i] = static_cast<double>(i);
       if (communicator.rank() == 0) {
-        messages.push_back(communicator.start_send(std::as_bytes(std::span(&numbers[i], 1)), 1, tag));
+        messages.push_back(communicator.start_send(std::as_bytes(std::span(&numbers[i], 1)), 1, on(tag)));
         communicator.worked(1e6);
       } else {
-        messages.push_back(communicator.start_receive(std::as_writable_bytes(std::span(&got[i], 1)), 0, tag));
+        messages.push_back(communicator.start_receive(std::as_writable_bytes(std::span(&got[i], 1)), 0, on(tag)));
       }
     }
     for (const auto& message : messages) communicator.wait(*message);
@@ -507,7 +508,7 @@ TEST(SimulatedNews, AreSentWhenTheyHaveBeenTaken) {
         receive_bytes(communicator, data.size(), 0, Tag::news_u);
         return;
       }
-      const auto send = communicator.start_send(data, 1, Tag::news_u);
+      const auto send = communicator.start_send(data, 1, on(Tag::news_u));
       Pending* const one = send.get();
       EXPECT_FALSE(send->done());
       EXPECT_FALSE(communicator.wait_any({&one, 1}, 1.25));
@@ -522,11 +523,11 @@ TEST(SimulatedNews, ASenderNeedNotStayToSeeThemTaken) {
   run(2, round_numbers(), [](Communicator& communicator) {
     std::array<std::byte, 8> data{std::byte{5}};
     if (communicator.rank() == 0) {
-      { const auto send = communicator.start_send(data, 1, Tag::news_u); }
+      { const auto send = communicator.start_send(data, 1, on(Tag::news_u)); }
       data[0] = std::byte{6};
     } else {
       std::array<std::byte, 8> got{};
-      communicator.receive(got, 0, Tag::news_u);
+      communicator.receive(got, 0, on(Tag::news_u));
       EXPECT_EQ(got[0], std::byte{5});
     }
   });
@@ -538,10 +539,10 @@ TEST(SimulatedNews, WakeAClientThatCountsThem) {
     CountingCommunicator counting(communicator);
     std::array<std::byte, 1024> data{};
     if (counting.rank() == 0) {
-      counting.send(data, 1, Tag::news_u);
+      counting.send(data, 1, on(Tag::news_u));
       EXPECT_EQ(counting.now(), 1.5);
     } else {
-      counting.receive(data, 0, Tag::news_u);
+      counting.receive(data, 0, on(Tag::news_u));
       EXPECT_EQ(counting.now(), 1.5);
       EXPECT_EQ(counting.traffic().bytes_received[0], 1024U);
     }
@@ -552,14 +553,14 @@ TEST(SimulatedReceive, OneThatIsGivenUpLeavesNoTrace) {
   run(2, round_numbers(), [](Communicator& communicator) {
     std::array<std::byte, 1> one{std::byte{7}};
     if (communicator.rank() == 0) {
-      communicator.send(one, 1, kTag);
+      communicator.send(one, 1, on(kTag));
     } else {
       std::array<std::byte, 1> unwanted{};
-      { const auto receive = communicator.start_receive(unwanted, 0, kTag); }
+      { const auto receive = communicator.start_receive(unwanted, 0, on(kTag)); }
       EXPECT_FALSE(sleep_until(communicator, 1));
       EXPECT_EQ(unwanted[0], std::byte{0});
       std::array<std::byte, 1> wanted{};
-      communicator.receive(wanted, 0, kTag);
+      communicator.receive(wanted, 0, on(kTag));
       EXPECT_EQ(wanted[0], std::byte{7});
     }
   });
@@ -697,7 +698,7 @@ TEST(SimulatedLoss, AllAnswerAndStillNothingComes) {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(ends.lines[rank],
               "an exchange of client 0 with client 1 did not come about within 60 s although all clients answer; a "
-              "longer --timeout may help");
+              "longer `timeout` may help");
     EXPECT_TRUE(ends.lost[rank].empty());
     EXPECT_EQ(ends.times[rank], 60);
   }
@@ -736,7 +737,7 @@ TEST(SimulatedLoss, WhatWasSentBeforeArrivesAndNothingAfter) {
       receive_bytes(communicator, 1024, 1);
       EXPECT_EQ(communicator.now(), 2.5);
       std::vector<std::byte> data(1024);
-      const auto second = communicator.start_receive(data, 1, kTag);
+      const auto second = communicator.start_receive(data, 1, on(kTag));
       Pending* const one = second.get();
       EXPECT_FALSE(communicator.wait_any({&one, 1}, 50));
     } else {
@@ -794,8 +795,8 @@ TEST(SimulatedStuck, WaitingForWhatCannotComeDoesNotHang) {
   int stuck = 0;
   const auto body = [&](Communicator& communicator) {
     double number = 0;
-    const auto receive =
-        communicator.start_receive(std::as_writable_bytes(std::span(&number, 1)), 1 - communicator.rank() % 2, kTag);
+    const auto receive = communicator.start_receive(std::as_writable_bytes(std::span(&number, 1)),
+                                                    1 - communicator.rank() % 2, on(kTag));
     Pending* const one = receive.get();
     communicator.worked(8);
     EXPECT_FALSE(communicator.wait_any({&one, 1}, 5));

@@ -12,6 +12,7 @@
 
 #include "comm/watch.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/labels.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -96,12 +97,14 @@ class StarCommunicator final : public WatchedCommunicator {
 
   [[nodiscard]] std::size_t rank() const override { return rank_; }
   [[nodiscard]] std::size_t size() const override { return size_; }
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
-    wires_.put(data, rank_, to, tag);
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override {
+    wires_.put(data, rank_, to, label.tag);
     return std::make_unique<Sent>();
   }
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override {
-    return std::make_unique<Receipt>(wires_, data, from, rank_, tag);
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
+                                                       Label label) override {
+    return std::make_unique<Receipt>(wires_, data, from, rank_, label.tag);
   }
 
  protected:
@@ -147,12 +150,13 @@ class Star : public ::testing::Test {
   static void exchange(Communicator& communicator) {
     std::byte word{};
     for (std::size_t k = 1; k < kClients; ++k) {
-      if (communicator.rank() == 0) communicator.receive({&word, 1}, k, Tag::slice);
+      if (communicator.rank() == 0) communicator.receive({&word, 1}, k, on(Tag::slice));
       if (communicator.rank() != k) continue;
-      communicator.send({&word, 1}, 0, Tag::slice);
-      communicator.receive({&word, 1}, 0, Tag::slice);
+      communicator.send({&word, 1}, 0, on(Tag::slice));
+      communicator.receive({&word, 1}, 0, on(Tag::slice));
     }
-    for (std::size_t k = 1; communicator.rank() == 0 && k < kClients; ++k) communicator.send({&word, 1}, k, Tag::slice);
+    for (std::size_t k = 1; communicator.rank() == 0 && k < kClients; ++k)
+      communicator.send({&word, 1}, k, on(Tag::slice));
   }
 
   Wires wires_;

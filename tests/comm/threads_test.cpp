@@ -17,6 +17,7 @@
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "support/labels.hpp"
 #include "support/line_of.hpp"
 
 namespace fedsinkhorn::test {
@@ -69,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Clients, OnThreads, testing::Range<std::size_t>(1, 9), 
 
 void receive_a_number(Communicator& communicator, std::size_t from) {
   double number = 0;
-  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, Tag::first_free);
+  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, on(Tag::first_free));
 }
 
 TEST(ThreadsFail, ACauseComesOutOfOneClient) {
@@ -118,11 +119,11 @@ TEST(ThreadsFail, AMessageOfAnotherSize) {
       std::array<std::byte, 8> eight{};
       std::array<std::byte, 16> sixteen{};
       if (communicator.rank() == 0) {
-        if (is_posted_first) communicator.receive({}, 1, Tag::slice);
-        communicator.send(eight, 1, Tag::first_free);
+        if (is_posted_first) communicator.receive({}, 1, on(Tag::slice));
+        communicator.send(eight, 1, on(Tag::first_free));
       } else {
-        const auto receive = communicator.start_receive(sixteen, 0, Tag::first_free);
-        if (is_posted_first) communicator.send({}, 0, Tag::slice);
+        const auto receive = communicator.start_receive(sixteen, 0, on(Tag::first_free));
+        if (is_posted_first) communicator.send({}, 0, on(Tag::slice));
         communicator.wait(*receive);
       }
     };
@@ -228,13 +229,13 @@ TEST(ThreadsFail, AReceiveThatIsGivenUpLeavesNoTrace) {
   run_on_threads(2, kAmple, [](Communicator& communicator) {
     std::array<std::byte, 1> one{std::byte{7}};
     if (communicator.rank() == 0) {
-      communicator.receive({}, 1, Tag::slice);
-      communicator.send(one, 1, Tag::first_free);
+      communicator.receive({}, 1, on(Tag::slice));
+      communicator.send(one, 1, on(Tag::first_free));
     } else {
-      { const auto unwanted = communicator.start_receive(one, 0, Tag::first_free); }
-      communicator.send({}, 0, Tag::slice);
+      { const auto unwanted = communicator.start_receive(one, 0, on(Tag::first_free)); }
+      communicator.send({}, 0, on(Tag::slice));
       std::array<std::byte, 1> wanted{};
-      communicator.receive(wanted, 0, Tag::first_free);
+      communicator.receive(wanted, 0, on(Tag::first_free));
       EXPECT_EQ(wanted[0], std::byte{7});
     }
   });

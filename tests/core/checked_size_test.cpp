@@ -41,7 +41,7 @@ TEST(CheckedSize, AGridThatWrapsToTheNumberOfClientsIsRefused) {
     (void)grid_shape(2, wraps);
     FAIL() << "accepted";
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("--grid: 9223372036854775809x2"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("grid: 9223372036854775809x2"), std::string::npos) << error.what();
   }
   EXPECT_EQ(grid_shape(6, {2, 3}).columns, 3U);
 }

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "backend/cpu/cpu_block.hpp"
-#include "backend/cuda/cuda_block.hpp"
 #include "cuda/on_the_device.hpp"
+#include "registry/registry.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {
@@ -50,15 +49,16 @@ void compare(const Case& test) {
   const std::size_t m = test.columns;
   const std::size_t targets = test.targets;
   CostBlock costs;
-  costs.input = &test.problem;
+  costs.costs = make_cost_input(test.problem.cost);
   for (std::size_t i = 0; i < n; ++i) costs.rows.push_back(i);
   for (std::size_t j = 0; j < m; ++j) costs.columns.push_back(j);
   const cpu::Simd& simd = cpu::simd("auto");
-  const auto settings = [&](Precision precision, MakeBlock* make) {
-    return BlockSettings{{test.kind, precision, test.epsilon, 2}, simd, make, 0, targets};
+  const auto make = [&](const char* backend, Precision precision) {
+    MakeBlock* make_block = kernels().find(KernelName(test.kind).text(), "--kernel").on(backend)->make;
+    return make_block(costs, {{precision, test.epsilon, 2}, simd, make_block, make_block, 0, targets});
   };
-  const auto device = cuda::make_cuda_block(costs, settings(test.precision, cuda::make_cuda_block));
-  const auto cpu = make_cpu_block(costs, settings(test.reference, make_cpu_block));
+  const auto device = make("cuda", test.precision);
+  const auto cpu = make("cpu", test.reference);
 
   // Potentials such that K is the density of a plan: a round in logs.
   const std::vector<double> a = random_numbers(n, 1, 0.1, 1);

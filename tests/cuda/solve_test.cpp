@@ -272,7 +272,7 @@ TEST_F(CudaSolve, TooLargeForTheDeviceIsSaidBefore) {
     (void)solve(problem, on("cuda"));
     FAIL() << "720 GB were not enough to be refused";
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("--kernel online"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("`kernel` online"), std::string::npos) << error.what();
   }
 }
 

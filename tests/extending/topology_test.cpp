@@ -31,9 +31,9 @@ class EverybodyAdds final : public Exchanges {
   void rows_out(Payload /*kind*/, std::size_t targets, const double* part, double* own) override {
     std::copy_n(part, targets * own_rows_, own);
   }
-  void columns_out(Payload /*kind*/, std::size_t targets, const double* part, double* own) override {
+  void columns_out(Payload kind, std::size_t targets, const double* part, double* own) override {
     std::vector<double> sums(part, part + targets * columns_.whole_size());
-    clients_.allreduce(sums);
+    clients_.of(kind).allreduce(sums);
     const Range slice = columns_.own_slice();
     for (std::size_t k = 0; k < targets; ++k) {
       std::copy_n(sums.data() + k * columns_.whole_size() + slice.first, slice.size(), own + k * slice.size());

@@ -52,7 +52,7 @@ TEST(Hint, TheSlopeTellsHowManyIterationsMore) {
   options.tolerance = 2e-9;
   const std::string text = hint(at_the_limit(), options);
   EXPECT_TRUE(names(text, "--max-iterations 2500")) << text;
-  EXPECT_TRUE(names(text, "--memory 64")) << text;
+  EXPECT_TRUE(names(text, "--history 64")) << text;
   EXPECT_TRUE(names(text, "larger --epsilon")) << text;
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(summary_json(at_the_limit(), options, 1)).at("hint"), text);

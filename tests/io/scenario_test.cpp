@@ -201,8 +201,8 @@ std::string refusal_of(const std::function<void(Scenario&)>& change) {
     check_scenario(scenario, 4);
   } catch (const InputError& error) {
     const std::string line = error.what();
-    EXPECT_TRUE(line.starts_with("--scenario: ")) << line;
-    return line.substr(12);
+    EXPECT_TRUE(line.starts_with("scenario: ")) << line;
+    return line.substr(10);
   }
   return "it was accepted";
 }

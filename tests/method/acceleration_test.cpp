@@ -5,11 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "backend/cpu/cpu_block.hpp"
 #include "comm/alone.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
-#include "registry/registry.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
 #include "support/stated.hpp"
@@ -203,7 +201,7 @@ TEST(Auto, TheTotalOfTheMassesDoesNotMatter) {
 TEST(Auto, RemembersNoMoreThanItIsAllowed) {
   const OwnedProblem owned = testing::point_problem(80, 80, 1e-2, 5);
   Options options = with_method("auto");
-  options.memory = 3;
+  options.history = 3;
   const Result result = solve(owned.view(), options);
   EXPECT_EQ(result.status, Status::converged);
   std::size_t longest = 0;
@@ -471,13 +469,13 @@ NoisyRun solve_with_noise(const OwnedProblem& owned, Options options, double noi
   Alone nobody;
   CountingCommunicator traffic(nobody);
   const Collectives clients(traffic, Route::direct);
-  const TopologyEntry& entry = topologies().find(options.topology, "--topology");
+  const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const CheckedProblem problem = check_problem(
       owned.view(), options, [&](std::size_t) { return entry.layout(0, 1, options); }, clients, 1);
   const TopologyContext context{problem, options, clients, testing::block_settings(options, problem)};
   Topology topology(context, std::make_unique<NoisyExchanges>(entry.exchanges(context), noise));
   Monitor monitor(options, problem, traffic);
-  const Pacing pacing{methods().find(options.method, "--method"), 16};
+  const Pacing pacing{methods().find(options.method, "`method`"), 16};
   StopRequest nobody_asks;
   AbsorbedSinkhorn sinkhorn(problem, topology, traffic, monitor, pacing, safe_scaling(options.precision), 1,
                             nobody_asks);

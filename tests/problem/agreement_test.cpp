@@ -4,9 +4,12 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "options/option_table.hpp"
 #include "problem/clients.hpp"
+#include "solve/check_options.hpp"
 #include "solve/client_solve.hpp"
 #include "support/problems.hpp"
 #include "support/registered.hpp"
@@ -179,43 +182,38 @@ TEST(Agreement, AColumnForbiddenByAllTogether) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Options
 
-struct Difference {
-  std::string flag;
-  std::function<void(Options&)> make;
+/// Another value for that option, out of its range perhaps.
+struct AnotherValue {
+  Options& options;
+
+  void operator()(double Problem::* /*member*/) const {}  // see below
+  void operator()(bool Options::*member) const { options.*member = !(options.*member); }
+  void operator()(std::string Options::*member) const { options.*member = "another"; }
+  void operator()(std::vector<int> Options::*member) const { options.*member = {5}; }
+  void operator()(std::vector<double> Options::*member) const { options.*member = {1, 2, 3}; }
+  void operator()(GridShape Options::*member) const { options.*member = {3, 1}; }
+  template <class Value>
+  void operator()(Value Options::*member) const {
+    options.*member = static_cast<Value>(static_cast<int>(options.*member) == 0 ? 1 : 0);
+  }
 };
 
 TEST(Agreement, OptionsThatDifferAreNamed) {
-  const std::vector<Difference> differences = {
-      {"--tolerance", [](Options& options) { options.tolerance = 1e-6; }},
-      {"--norm", [](Options& options) { options.norm = Norm::l2; }},
-      {"--max-iterations", [](Options& options) { options.max_iterations = 5; }},
-      {"--check-every", [](Options& options) { options.check_every = 2; }},
-      {"--topology", [](Options& options) { options.topology = "star"; }},
-      {"--passes", [](Options& options) { options.passes = Passes::two; }},
-      {"--kernel", [](Options& options) { options.kernel = KernelKind::online; }},
-      {"--precision", [](Options& options) { options.precision = Precision::float32; }},
-      {"--stabilization", [](Options& options) { options.stabilization = Stabilization::log; }},
-      {"--feasibility", [](Options& options) { options.feasibility = Feasibility::skip; }},
-      {"--local-steps", [](Options& options) { options.local_steps = 2; }},
-      {"--rows",
-       [](Options& options) {
-         options.row_weights = {1, 2, 3};
-       }},
-      {"--backend", [](Options& options) { options.backend = "cpu"; }},
-      {"--keep-local", [](Options& options) { options.keep_local = true; }},
-  };
   const OwnedProblem owned = testing::random_problem(9, 9, 0.1, 1);
-  for (const Difference& difference : differences) {
+  for (const OptionEntry& option : option_table()) {
+    if (!option.is_common || option.field == "epsilon") continue;
+    const std::string field(option.field);
     for (const std::size_t odd : {0, 2}) {
-      SCOPED_TRACE(difference.flag + " of client " + std::to_string(odd));
+      SCOPED_TRACE(field + " of client " + std::to_string(odd));
       const auto complaints = testing::complaints(3, [&](Communicator& communicator) {
         Options options;
         options.threads = 1;
         options.topology = "row-reduce";
-        if (communicator.rank() == odd) difference.make(options);
-        (void)solve_as_client(owned.view(), options, communicator, {"threads", 3, true});
+        if (communicator.rank() == odd) std::visit(AnotherValue{options}, option.member);
+        const Collectives clients(communicator, Route::through_root);
+        require_common_options(clients, owned.view(), options);
       });
-      expect_all_say(complaints, difference.flag + ": ");
+      expect_all_say(complaints, field + ": is ");
       // Client 0 is the measure: who differs from it is named.
       EXPECT_NE(complaints.front().find(odd == 0 ? "on client 1" : "on client 2"), std::string::npos)
           << complaints.front();
@@ -228,9 +226,9 @@ TEST(Agreement, AnOtherEpsilonIsNamed) {
   const auto complaints = testing::complaints(2, [&](Communicator& communicator) {
     Problem problem = owned.view();
     if (communicator.rank() == 1) problem.epsilon = 0.2;
-    (void)solve_as_client(problem, {}, communicator, {"threads", 2, true});
+    (void)solve_as_client(problem, {}, communicator);
   });
-  expect_all_say(complaints, "--epsilon: is 0.2 on client 1; client 0 has 0.1");
+  expect_all_say(complaints, "epsilon: is 0.2 on client 1; client 0 has 0.1");
 }
 
 TEST(Agreement, AGridOfAnotherShapeIsNamed) {
@@ -239,9 +237,9 @@ TEST(Agreement, AGridOfAnotherShapeIsNamed) {
     Options options;
     options.topology = "grid";
     options.grid = communicator.rank() == 5 ? GridShape{3, 2} : GridShape{2, 3};
-    (void)solve_as_client(owned.view(), options, communicator, {"threads", 6, true});
+    (void)solve_as_client(owned.view(), options, communicator);
   });
-  expect_all_say(complaints, "--grid: is 3x2 on client 5; client 0 has 2x3");
+  expect_all_say(complaints, "grid: is 3x2 on client 5; client 0 has 2x3");
 }
 
 TEST(Agreement, AnOptionOnlyOneClientCannotTake) {
@@ -249,9 +247,9 @@ TEST(Agreement, AnOptionOnlyOneClientCannotTake) {
   const auto complaints = testing::complaints(3, [&](Communicator& communicator) {
     Options options;
     if (communicator.rank() == 1) options.check_every = 0;
-    (void)solve_as_client(owned.view(), options, communicator, {"threads", 3, true});
+    (void)solve_as_client(owned.view(), options, communicator);
   });
-  expect_all_say(complaints, "--check-every: ");
+  expect_all_say(complaints, "check_every: ");
 }
 
 }  // namespace

@@ -323,7 +323,7 @@ TEST(InitialG, PartsThatDoNotGoWithTheRest) {
   Options weights;
   weights.row_weights = {1, 2, 3};
   expect_all_say(testing::complaints_about(in_parts(owned, g, 1, {0, 2, 4, 9}, false), "row-reduce", weights),
-                 "--rows: ");
+                 "row_weights: ");
   // Rows of the costs in parts, and columns that are not those of the same numbers.
   std::vector<Problem> problems = in_parts(owned, g, 1, {0, 2, 4, 9}, false);
   for (std::size_t k = 0; k < 3; ++k) {

@@ -102,7 +102,7 @@ TEST(PointsInParts, ClientsWithDifferentMetricsAreRefused) {
   const std::vector<Clouds> parts = three_parts();
   std::vector<Problem> problems = problems_of(parts);
   std::get<PointClouds>(problems[2].cost).metric = Metric::euclidean;
-  EXPECT_EQ(refusal(problems, by("row-reduce")).find("--metric"), 0U);
+  EXPECT_EQ(refusal(problems, by("row-reduce")).find("metric: "), 0U);
 }
 
 }  // namespace

@@ -205,5 +205,19 @@ TEST(Shapes, OneHasPointsAndOneAMatrix) {
   expect_all_say(testing::complaints_about(problems, "row-reduce"), {"cost", "client 0"});
 }
 
+// A kernel that is made for the whole grid of pairs can tell whether it has it, and where its lines lie.
+TEST(Blocks, KnowTheWholeTheyArePartOf) {
+  testing::OwnedProblem owned = testing::random_problem(7, 5, 0.1, 3);
+  const CheckedProblem all = check_problem(owned.view(), Feasibility::check, 1);
+  EXPECT_TRUE(all.block().is_whole());
+  owned.a[2] = 0;
+  testing::normalise(owned.a);
+  const CheckedProblem fewer = check_problem(owned.view(), Feasibility::check, 1);
+  EXPECT_FALSE(fewer.block().is_whole());
+  EXPECT_EQ(fewer.block().all_rows, 7U);
+  EXPECT_EQ(fewer.block().all_columns, 5U);
+  EXPECT_EQ(fewer.block().rows, (std::vector<std::size_t>{0, 1, 3, 4, 5, 6}));
+}
+
 }  // namespace
 }  // namespace fedsinkhorn

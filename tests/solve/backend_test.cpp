@@ -49,11 +49,11 @@ TEST(Devices, WrongNumbersAreAnsweredWithThoseThatExist) {
   EXPECT_EQ(complaint([&] {
               (void)usable_devices({0, 7}, found, "");
             }),
-            "--devices: there is no device 7; choose from 0, 2");
+            "devices: there is no device 7; choose from 0, 2");
   EXPECT_EQ(complaint([&] { (void)usable_devices({1}, found, ""); }),
-            "--devices: device 1 (GPU 1) has compute capability 8.0, which is not supported; choose from 0, 2");
+            "devices: device 1 (GPU 1) has compute capability 8.0, which is not supported; choose from 0, 2");
   EXPECT_EQ(complaint([&] { (void)usable_devices({0}, {}, "no CUDA device: there is no driver"); }),
-            "--devices: there is no device 0; no CUDA device: there is no driver");
+            "devices: there is no device 0; no CUDA device: there is no driver");
 }
 
 TEST(Devices, MemoryThatDoesNotSufficeIsSaidInOneLine) {
@@ -63,18 +63,18 @@ TEST(Devices, MemoryThatDoesNotSufficeIsSaidInOneLine) {
     require_device_memory(one, 90 * kGigabyte, {160e9, 80e9, 40e9, 0});
   });
   expect_contains(mixed_will_do, "memory: this solve needs 160 GB (160000000000 bytes) on device 0 (GPU 0), where 90");
-  expect_contains(mixed_will_do, "; --precision mixed needs 80");
-  expect_contains(mixed_will_do, ", --precision bfloat16 needs 40");
-  EXPECT_EQ(mixed_will_do.find("--kernel online"), std::string::npos);
+  expect_contains(mixed_will_do, "; `precision` mixed needs 80");
+  expect_contains(mixed_will_do, ", `precision` bfloat16 needs 40");
+  EXPECT_EQ(mixed_will_do.find("`kernel` online"), std::string::npos);
   const std::string online_will_do = complaint([&] {
     require_device_memory(one, 90 * kGigabyte, {800e9, 400e9, 200e9, 1e6});
   });
-  expect_contains(online_will_do, "; --kernel online needs 1 MB");
+  expect_contains(online_will_do, "; `kernel` online needs 1 MB");
   EXPECT_EQ(online_will_do.find("mixed"), std::string::npos);
   expect_contains(complaint([&] {
                     require_device_memory(one, 90 * kGigabyte, {800e9, 400e9, 200e9, 1e6, true});
                   }),
-                  "--kernel online --precision tf32");
+                  "`kernel` online `precision` tf32");
   expect_contains(complaint([&] { require_device_memory(one, 90 * kGigabyte, {800e9, 0, 0, 0}); }), "fewer rows");
 }
 
@@ -84,11 +84,11 @@ TEST(Backend, WhatDevicesDoNotDoIsRefusedOnlyIfTheyWereAskedFor) {
   EXPECT_EQ(complaint([&] { check_backend(options); }), "");
   options.backend = "cuda";
   expect_contains(complaint([&] { check_backend(options); }),
-                  build_info::kCuda ? "cuda does not go with --stabilization log" : "built without CUDA");
+                  build_info::kCuda ? "cuda does not go with `stabilization` log" : "built without CUDA");
   options.stabilization = Stabilization::absorption;
   options.precision = Precision::digits50;
   expect_contains(complaint([&] { check_backend(options); }),
-                  build_info::kCuda ? "cuda does not go with --precision 50" : "built without CUDA");
+                  build_info::kCuda ? "cuda does not go with `precision` 50" : "built without CUDA");
 }
 
 TEST(Backend, PrecisionsOfDevicesSayWhatWouldBeRight) {
@@ -96,14 +96,14 @@ TEST(Backend, PrecisionsOfDevicesSayWhatWouldBeRight) {
   options.precision = Precision::bfloat16;
   options.kernel = KernelKind::online;
   EXPECT_EQ(complaint([&] { check_backend(options); }),
-            "--precision: bfloat16 is for kernels that are stored; use --kernel dense, or tf32 for points");
+            "precision: bfloat16 is for kernels that are stored; use `kernel` dense, or tf32 for points");
   options.precision = Precision::tf32;
   options.kernel = KernelKind::dense;
   EXPECT_EQ(complaint([&] { check_backend(options); }),
-            "--precision: tf32 is for kernels computed from points; add --kernel online, or use bfloat16");
+            "precision: tf32 is for kernels computed from points; add `kernel` online, or use bfloat16");
   options.precision = Precision::bfloat16;
   options.backend = "cpu";
-  expect_contains(complaint([&] { check_backend(options); }), "--precision: bfloat16 is for --backend cuda");
+  expect_contains(complaint([&] { check_backend(options); }), "precision: bfloat16 is for `backend` cuda");
 }
 
 TEST(Backend, ACostMatrixCannotBeComputedAnewOnADevice) {
@@ -113,7 +113,7 @@ TEST(Backend, ACostMatrixCannotBeComputedAnewOnADevice) {
   options.backend = "cuda";
   options.kernel = KernelKind::online;
   EXPECT_EQ(complaint([&] { (void)solve(owned.view(), options); }),
-            "--kernel: online on --backend cuda needs points; use dense, or --backend cpu");
+            "kernel: online on `backend` cuda needs points; use dense, or `backend` cpu");
   options.backend = "auto";
   EXPECT_EQ(solve(owned.view(), options).backend, "cpu");
 }
@@ -127,7 +127,7 @@ TEST(Backend, WithoutADeviceEveryClientIsToldWhy) {
   for (const std::size_t clients : {1, 3}) {
     options.clients = clients;
     const std::string line = complaint([&] { (void)solve(owned.view(), options); });
-    expect_contains(line, "--backend: ");
+    expect_contains(line, "backend: ");
     expect_contains(line, why_none);
     expect_contains(line, "use cpu or auto");
   }

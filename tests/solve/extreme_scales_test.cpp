@@ -184,7 +184,7 @@ TEST(Normalize, MakesTotalsOfOne) {
   owned.a[0] += 0.02;  // whatever rounding has done: the totals differ
   const std::string complaint = complaint_about(owned);
   EXPECT_NE(complaint.find("total mass of target 0"), std::string::npos) << complaint;
-  EXPECT_NE(complaint.find("--normalize"), std::string::npos) << complaint;
+  EXPECT_NE(complaint.find("`normalize`"), std::string::npos) << complaint;
 
   Options options = one_thread();
   options.normalize = true;

@@ -31,19 +31,18 @@ Ended solve_with(const Problem& problem, const Options& options, std::size_t hos
                  const std::vector<Attack>& attacks) {
   Ended ended;
   const auto body = [&](Communicator& communicator) {
-    const ClientPlace place{"simulated", 1, true, true};
     const std::size_t me = communicator.rank();
     if (me == hostile) {
       HostileCommunicator network(communicator, attacks);
       try {
-        (void)solve_as_client(problem, options, network, place);
+        (void)solve_as_client(problem, options, network);
       } catch (const std::exception&) {  // leaves without a word
       }
       ended.sent = network.sent();
       return;
     }
     try {
-      (void)solve_as_client(problem, options, communicator, place);
+      (void)solve_as_client(problem, options, communicator);
     } catch (const ClientLost& lost) {
       ended.lines[me] = lost.what();
       if (lost.lost() == std::vector{hostile}) ++ended.named_hostile;

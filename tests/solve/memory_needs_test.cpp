@@ -121,8 +121,8 @@ TEST(MemoryNeeds, TooMuchIsRefusedWithWhatWouldHelp) {
   const Collectives clients(alone);
   const std::string line = test::line_of<InputError>([&] { require_memory(clients, options, problem, 1); });
   EXPECT_TRUE(line.starts_with("memory: this solve needs ")) << line;
-  EXPECT_NE(line.find("--kernel online needs "), std::string::npos) << line;
-  EXPECT_EQ(line.find("--precision mixed"), std::string::npos) << "four terabytes: " << line;
+  EXPECT_NE(line.find("`kernel` online needs "), std::string::npos) << line;
+  EXPECT_EQ(line.find("`precision` mixed"), std::string::npos) << "four terabytes: " << line;
   Options online = options;
   online.kernel = KernelKind::online;
   EXPECT_NO_THROW(require_memory(clients, online, problem, 1));

@@ -417,7 +417,7 @@ TEST(Memory, IsPredictedAndRefusedWithAWayOut) {
   EXPECT_GT(predicted_bytes(problem), std::uint64_t{32} * 1000 * 1000 * 1000 * 1000);
   const std::string message = refusal(problem);
   EXPECT_NE(message.find("TB"), std::string::npos) << message;
-  EXPECT_NE(message.find("--kernel online"), std::string::npos) << message;
+  EXPECT_NE(message.find("`kernel` online"), std::string::npos) << message;
 }
 
 TEST(Infeasible, IsRefusedByName) {

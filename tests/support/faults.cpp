@@ -30,8 +30,8 @@ class FlagRaised {
 
 class HoldingCommunicator::Outgoing final : public PeerPending {
  public:
-  Outgoing(HoldingCommunicator& owner, std::span<const std::byte> data, std::size_t to, Tag tag)
-      : PeerPending(to), owner_(owner), data_(data), tag_(tag) {}
+  Outgoing(HoldingCommunicator& owner, std::span<const std::byte> data, std::size_t to, Label label)
+      : PeerPending(to), owner_(owner), data_(data), label_(label) {}
   ~Outgoing() override {
     if (inner_) return;
     std::erase_if(owner_.held_, [this](const auto& held) { return held.second == this; });
@@ -39,9 +39,9 @@ class HoldingCommunicator::Outgoing final : public PeerPending {
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
 
-  void start() { inner_ = owner_.inner().start_send(data_, peer(), tag_); }
-  [[nodiscard]] bool is_for(std::size_t to, Tag tag) const { return peer() == to && tag_ == tag; }
-  [[nodiscard]] Tag tag() const { return tag_; }
+  void start() { inner_ = owner_.inner().start_send(data_, peer(), label_); }
+  [[nodiscard]] bool is_for(std::size_t to, Tag tag) const { return peer() == to && label_.tag == tag; }
+  [[nodiscard]] Tag tag() const { return label_.tag; }
 
   [[nodiscard]] bool done() override {
     owner_.start_what_is_due();
@@ -51,7 +51,7 @@ class HoldingCommunicator::Outgoing final : public PeerPending {
  private:
   HoldingCommunicator& owner_;
   std::span<const std::byte> data_;
-  Tag tag_;
+  Label label_;
   std::unique_ptr<Pending> inner_;  // once it has been started
 };
 
@@ -71,15 +71,15 @@ class HoldingCommunicator::Incoming final : public PeerPending {
   std::unique_ptr<Pending> inner_;
 };
 
-std::unique_ptr<Pending> HoldingCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Tag tag) {
+std::unique_ptr<Pending> HoldingCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Label label) {
   start_what_is_due();
-  auto message = std::make_unique<Outgoing>(*this, data, to, tag);
-  const double seconds = hold_for(to, tag);
+  auto message = std::make_unique<Outgoing>(*this, data, to, label);
+  const double seconds = hold_for(to, label.tag);
   double due = seconds > 0 ? now() + seconds : 0;
   bool is_held = seconds > 0;
-  if (!is_news(tag)) {  // not before those held already
+  if (!is_news(label.tag)) {  // not before those held already
     for (const auto& held : held_) {
-      if (!held.second->is_for(to, tag)) continue;
+      if (!held.second->is_for(to, label.tag)) continue;
       due = std::max(due, held.first);
       is_held = true;
     }
@@ -92,9 +92,9 @@ std::unique_ptr<Pending> HoldingCommunicator::start_send(std::span<const std::by
   return message;
 }
 
-std::unique_ptr<Pending> HoldingCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Tag tag) {
+std::unique_ptr<Pending> HoldingCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Label label) {
   start_what_is_due();
-  return std::make_unique<Incoming>(*this, from, inner().start_receive(data, from, tag));
+  return std::make_unique<Incoming>(*this, from, inner().start_receive(data, from, label));
 }
 
 bool HoldingCommunicator::wait_any(std::span<Pending* const> messages, double until) {
@@ -200,9 +200,10 @@ class DuplicatedCommunicator::Copied final : public PeerPending {
 DuplicatedCommunicator::DuplicatedCommunicator(Communicator& inner, const Copies& copies)
     : ForwardingCommunicator(inner), copies_(copies), random_(copies.seed, inner.rank()) {}
 
-std::unique_ptr<Pending> DuplicatedCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Tag tag) {
-  if (!is_news(tag)) return inner().start_receive(data, from, tag);
-  Letters& letters = kept_[{from, tag}];
+std::unique_ptr<Pending> DuplicatedCommunicator::start_receive(std::span<std::byte> data, std::size_t from,
+                                                               Label label) {
+  if (!is_news(label.tag)) return inner().start_receive(data, from, label);
+  Letters& letters = kept_[{from, label.tag}];
   if (!letters.empty()) {
     const std::vector<std::byte> letter = std::move(letters.front());
     letters.erase(letters.begin());
@@ -212,7 +213,7 @@ std::unique_ptr<Pending> DuplicatedCommunicator::start_receive(std::span<std::by
     }
   }
   const bool comes_again = random_.uniform() < copies_.probability;
-  auto message = inner().start_receive(data, from, tag);
+  auto message = inner().start_receive(data, from, label);
   if (!comes_again) return message;
   return std::make_unique<Copied>(data, from, std::move(message), letters);
 }
@@ -224,16 +225,16 @@ void StruckCommunicator::strike_if_due() {
   if (has_come()) strike();
 }
 
-std::unique_ptr<Pending> StruckCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Tag tag) {
+std::unique_ptr<Pending> StruckCommunicator::start_send(std::span<const std::byte> data, std::size_t to, Label label) {
   strike_if_due();
   ++started_;
-  return inner().start_send(data, to, tag);
+  return inner().start_send(data, to, label);
 }
 
-std::unique_ptr<Pending> StruckCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Tag tag) {
+std::unique_ptr<Pending> StruckCommunicator::start_receive(std::span<std::byte> data, std::size_t from, Label label) {
   strike_if_due();
   ++started_;
-  return inner().start_receive(data, from, tag);
+  return inner().start_receive(data, from, label);
 }
 
 bool StruckCommunicator::wait_any(std::span<Pending* const> messages, double until) {

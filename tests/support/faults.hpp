@@ -29,8 +29,8 @@ class HoldingCommunicator : public ForwardingCommunicator {
  public:
   explicit HoldingCommunicator(Communicator& inner) : ForwardingCommunicator(inner) {}
 
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) final;
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) final;
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Label label) final;
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Label label) final;
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) final;
   void look_up() final;
 
@@ -129,7 +129,8 @@ class DuplicatedCommunicator final : public ForwardingCommunicator {
  public:
   DuplicatedCommunicator(Communicator& inner, const Copies& copies);
 
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) override;
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
+                                                       Label label) override;
 
  private:
   class Copied;
@@ -155,8 +156,8 @@ class StruckCommunicator : public ForwardingCommunicator {
  public:
   StruckCommunicator(Communicator& inner, const Moment& moment) : ForwardingCommunicator(inner), moment_(moment) {}
 
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) final;
-  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Tag tag) final;
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Label label) final;
+  [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from, Label label) final;
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) final;
   void miss(const Pending& message) final;
   void look_up() final;

@@ -52,9 +52,10 @@ class HostileCommunicator final : public ForwardingCommunicator {
   HostileCommunicator(Communicator& inner, std::vector<Attack> attacks)
       : ForwardingCommunicator(inner), attacks_(std::move(attacks)) {}
 
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override {
     const std::size_t number = sent_++;
-    auto& earlier = earlier_[{to, tag, data.size()}];
+    auto& earlier = earlier_[{to, label.tag, data.size()}];
     std::vector<std::byte> message(data.begin(), data.end());
     bool is_dropped = false;
     bool is_repeated = false;
@@ -67,8 +68,8 @@ class HostileCommunicator final : public ForwardingCommunicator {
     }
     earlier.assign(data.begin(), data.end());
     if (is_dropped) return std::make_unique<Kept>(to);
-    if (is_repeated) (void)inner().start_send(message, to, tag);
-    return std::make_unique<Kept>(inner(), std::move(message), to, tag);
+    if (is_repeated) (void)inner().start_send(message, to, label);
+    return std::make_unique<Kept>(inner(), std::move(message), to, label);
   }
 
   /// Messages so far.
@@ -78,8 +79,8 @@ class HostileCommunicator final : public ForwardingCommunicator {
   class Kept final : public PeerPending {
    public:
     explicit Kept(std::size_t to) : PeerPending(to) {}
-    Kept(Communicator& inner, std::vector<std::byte> message, std::size_t to, Tag tag)
-        : PeerPending(to), message_(std::move(message)), inner_(inner.start_send(message_, to, tag)) {}
+    Kept(Communicator& inner, std::vector<std::byte> message, std::size_t to, Label label)
+        : PeerPending(to), message_(std::move(message)), inner_(inner.start_send(message_, to, label)) {}
     [[nodiscard]] bool done() override { return inner_ == nullptr || inner_->done(); }
     [[nodiscard]] Pending* below() override { return inner_.get(); }
 

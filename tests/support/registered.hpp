@@ -21,7 +21,7 @@ NameList names_of(const Registry<Entry>& registry, const Wanted& is_wanted) {
   return names;
 }
 
-inline const TopologyEntry& topology_named(const std::string& name) { return topologies().find(name, "--topology"); }
+inline const TopologyEntry& topology_named(const std::string& name) { return topologies().find(name, "`topology`"); }
 
 inline LayoutOf layouts_of(const std::string& topology, std::size_t clients, const Options& options = {}) {
   const TopologyEntry& entry = topology_named(topology);

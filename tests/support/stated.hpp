@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/cpu/cpu_block.hpp"
+#include "backend/cpu/make_kernel.hpp"
 #include "comm/counting.hpp"
 #include "comm/transports.hpp"
 #include "simd/simd.hpp"
@@ -16,7 +17,10 @@
 namespace fedsinkhorn::testing {
 
 inline BlockSettings block_settings(const Options& options, const CheckedProblem& problem) {
-  return {{options.kernel, options.precision, problem.epsilon, 1}, cpu::simd("auto"), make_cpu_block};
+  return {{options.precision, problem.epsilon, 1},
+          cpu::simd("auto"),
+          make_cpu_block<make_dense_kernel>,
+          make_cpu_block<make_dense_kernel>};
 }
 
 /// Runs use(context, traffic) at every client of options.topology, on threads.

@@ -120,7 +120,8 @@ TEST(GenerateTest, SameSeedSameNumbersForEveryKind) {
   spec.targets = 2;
   spec.marginal_decades = 3;
   spec.seed = 7;
-  for (const auto& [kind, name] : Names<CloudKind>::kList) {
+  for (const CloudKind kind : all_choices<CloudKind>()) {
+    const std::string_view name = name_of(kind);
     spec.kind = kind;
     const SyntheticProblem one = generate(spec);
     const SyntheticProblem two = generate(spec);
@@ -217,7 +218,8 @@ TEST(GenerateTest, LargestCostIsTheScale) {
   SyntheticSpec spec;
   spec.rows = 70;
   spec.columns = 53;
-  for (const auto& [kind, name] : Names<CloudKind>::kList) {
+  for (const CloudKind kind : all_choices<CloudKind>()) {
+    const std::string_view name = name_of(kind);
     for (const std::size_t dimension : {1U, 2U, 17U}) {
       spec.kind = kind;
       spec.dimension = dimension;

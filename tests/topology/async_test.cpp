@@ -187,7 +187,7 @@ TEST(AsyncUnderFaults, Converges) {
     Result result;
     run_on_threads(3, Seconds(60), [&](Communicator& communicator) {
       BadNetwork network(communicator, seed, 2e-4, 0.3);
-      Result own = solve_as_client(problem, options, network.communicator(), {"threads", 3, true});
+      Result own = solve_as_client(problem, options, network.communicator());
       if (communicator.rank() == 0) result = std::move(own);
     });
     EXPECT_EQ(result.status, Status::converged);
@@ -216,7 +216,7 @@ TEST(AsyncUnderFaults, ClocksMayDiffer) {
   Result result;
   run_simulated(3, Seconds(60), scenario, [&](Communicator& communicator) {
     WrongClock wrong(communicator, 1e6 * static_cast<double>(communicator.rank()));
-    Result own = solve_as_client(owned.view(), options, wrong, {"simulated", 3, true});
+    Result own = solve_as_client(owned.view(), options, wrong);
     if (communicator.rank() == 0) result = std::move(own);
   });
   EXPECT_EQ(result.status, Status::converged);

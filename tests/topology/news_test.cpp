@@ -6,6 +6,7 @@
 
 #include "comm/forwarding.hpp"
 #include "comm/transports.hpp"
+#include "support/labels.hpp"
 #include "topology/bulletin.hpp"
 
 namespace fedsinkhorn {
@@ -17,9 +18,10 @@ constexpr Seconds kAmple{120};
 class SendCounter final : public ForwardingCommunicator {
  public:
   using ForwardingCommunicator::ForwardingCommunicator;
-  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to, Tag tag) override {
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override {
     ++sends;
-    return ForwardingCommunicator::start_send(data, to, tag);
+    return ForwardingCommunicator::start_send(data, to, label);
   }
   std::size_t sends = 0;
 };
@@ -32,14 +34,14 @@ TEST(News, AReceiverThatDoesNotReadCostsNoMemory) {
   run_on_threads(2, kAmple, [](Communicator& communicator) {
     if (communicator.rank() == 1) {
       // Reads only when the other has published everything.
-      communicator.receive({}, 0, Tag::first_free);
+      communicator.receive({}, 0, on(Tag::first_free));
       Inbox inbox(communicator, 0, Tag::news_v, 1, 1);
       while (inbox.stamp().iteration < 10'000) {
         communicator.wait(inbox.next());
         EXPECT_GT(inbox.take(), 0U);
       }
       EXPECT_EQ(inbox.values()[0], 10'000);  // the newest came through
-      communicator.send({}, 0, Tag::first_free);
+      communicator.send({}, 0, on(Tag::first_free));
       return;
     }
     SendCounter counter(communicator);
@@ -48,7 +50,7 @@ TEST(News, AReceiverThatDoesNotReadCostsNoMemory) {
     for (int k = 1; k <= 10'000; ++k) outbox.publish(newest = message(k, k, k), 0);
     EXPECT_EQ(counter.sends, kWindow);
     EXPECT_FALSE(outbox.is_empty());
-    communicator.send({}, 1, Tag::first_free);
+    communicator.send({}, 1, on(Tag::first_free));
     while (!outbox.is_empty()) {
       std::vector<Pending*> under_way;
       outbox.add_to(under_way);
@@ -56,7 +58,7 @@ TEST(News, AReceiverThatDoesNotReadCostsNoMemory) {
       outbox.catch_up(newest, 0);
     }
     EXPECT_LE(counter.sends, 2 * kWindow);
-    communicator.receive({}, 1, Tag::first_free);
+    communicator.receive({}, 1, on(Tag::first_free));
   });
 }
 
@@ -66,14 +68,14 @@ TEST(News, OlderAndForeignOnesAreDropped) {
       const std::vector<double> sent[] = {message(5, 1, 50), message(4, 2, 40), message(5, 1, 51), {2, 9, 9, 0, 90}};
       std::vector<std::unique_ptr<Pending>> sends;
       for (const auto& each : sent) {
-        sends.push_back(communicator.start_send(std::as_bytes(std::span(each)), 1, Tag::news_u));
+        sends.push_back(communicator.start_send(std::as_bytes(std::span(each)), 1, on(Tag::news_u)));
       }
       for (const auto& send : sends) communicator.wait(*send);
-      communicator.send({}, 1, Tag::first_free);
+      communicator.send({}, 1, on(Tag::first_free));
       return;
     }
     Inbox inbox(communicator, 0, Tag::news_u, 1, 1);
-    communicator.receive({}, 0, Tag::first_free);  // all four have been taken by then
+    communicator.receive({}, 0, on(Tag::first_free));  // all four have been taken by then
     EXPECT_EQ(inbox.take(), 1U);
     EXPECT_EQ(inbox.stamp().iteration, 5);
     EXPECT_EQ(inbox.values()[0], 50);

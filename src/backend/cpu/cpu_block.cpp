@@ -1,19 +1,19 @@
 #include "backend/cpu/cpu_block.hpp"
 
 #include "backend/cpu/log_sums.hpp"
-#include "backend/cpu/make_kernel.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 class CpuBlock final : public Block {
  public:
-  CpuBlock(const CostBlock& block, const BlockSettings& settings)
-      : cost_(make_cost_source(block, settings.simd)),
+  CpuBlock(const CostBlock& block, const BlockSettings& settings, MakeKernel* make_kernel)
+      : block_(block),
+        cost_(make_cost_source(block, settings.simd)),
         logs_{*cost_, settings.simd.log, settings.kernel.epsilon, settings.kernel.threads, settings.kernel.stop},
         simd_(settings.simd),
         spec_(settings.kernel),
-        kernel_(make_kernel(settings.kernel, *cost_, settings.simd)) {}
+        kernel_(make_kernel(settings.kernel, block_, *cost_, settings.simd)) {}
 
   [[nodiscard]] std::size_t rows() const override { return cost_->rows(); }
   [[nodiscard]] std::size_t columns() const override { return cost_->columns(); }
@@ -30,12 +30,12 @@ class CpuBlock final : public Block {
   // then computes its own rows, in float64, and K is built around the potentials.
   void open(std::span<const double> psi, double grid) override {
     if (is_reduced(spec_.precision)) {
-      opener_ = make_kernel({KernelKind::online, Precision::float64, logs_.epsilon, spec_.threads, spec_.stop}, *cost_,
-                            simd_);
+      opener_ =
+          make_online_kernel({Precision::float64, logs_.epsilon, spec_.threads, spec_.stop}, block_, *cost_, simd_);
     }
     (opener_ ? *opener_ : *kernel_).open(psi, grid);
   }
-  [[nodiscard]] bool can_open() const override { return true; }
+  [[nodiscard]] bool can_open() const override { return is_reduced(spec_.precision) || kernel_->can_open(); }
   [[nodiscard]] bool keeps_opened() const override { return !is_reduced(spec_.precision); }
   [[nodiscard]] std::span<const double> opened() const override { return (opener_ ? *opener_ : *kernel_).opened(); }
   [[nodiscard]] std::string pass_plan() const override { return kernel_->pass_plan(); }
@@ -64,6 +64,7 @@ class CpuBlock final : public Block {
   }
 
  private:
+  const CostBlock block_;
   std::unique_ptr<CostSource> cost_;
   LogContext logs_;
   const cpu::Simd& simd_;
@@ -74,8 +75,8 @@ class CpuBlock final : public Block {
 
 }  // namespace
 
-std::unique_ptr<Block> make_cpu_block(const CostBlock& block, const BlockSettings& settings) {
-  return std::make_unique<CpuBlock>(block, settings);
+std::unique_ptr<Block> make_cpu_block(const CostBlock& block, const BlockSettings& settings, MakeKernel* make_kernel) {
+  return std::make_unique<CpuBlock>(block, settings, make_kernel);
 }
 
 }  // namespace fedsinkhorn

@@ -1,11 +1,18 @@
 // A block in the memory of the host, computed with by its processors.
 #pragma once
 
+#include "backend/cpu/make_kernel.hpp"
 #include "kernel/block.hpp"
 
 namespace fedsinkhorn {
 
-/// The block's input must outlive it.
-[[nodiscard]] std::unique_ptr<Block> make_cpu_block(const CostBlock& block, const BlockSettings& settings);
+[[nodiscard]] std::unique_ptr<Block> make_cpu_block(const CostBlock& block, const BlockSettings& settings,
+                                                    MakeKernel* make_kernel);
+
+/// With that kernel.
+template <MakeKernel* make_kernel>
+[[nodiscard]] std::unique_ptr<Block> make_cpu_block(const CostBlock& block, const BlockSettings& settings) {
+  return make_cpu_block(block, settings, make_kernel);
+}
 
 }  // namespace fedsinkhorn

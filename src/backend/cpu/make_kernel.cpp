@@ -5,29 +5,24 @@
 namespace fedsinkhorn {
 namespace {
 
-template <class S, class V>
+template <template <class> class Rows>
 std::unique_ptr<Kernel> make(const KernelSpec& spec, const CostSource& cost, const cpu::Simd& simd) {
-  if (spec.kind == KernelKind::online) {
-    return std::make_unique<RowKernel<ComputedRows<S>, V>>(cost, simd, spec);
-  }
-  return std::make_unique<RowKernel<StoredRows<S>, V>>(cost, simd, spec);
-}
-
-}  // namespace
-
-std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec, const CostSource& cost, const cpu::Simd& simd) {
   switch (spec.precision) {
-    case Precision::float32: return make<float, float>(spec, cost, simd);
-    case Precision::mixed: return make<float, double>(spec, cost, simd);
+    case Precision::float32: return std::make_unique<RowKernel<Rows<float>, float>>(cost, simd, spec);
+    case Precision::mixed: return std::make_unique<RowKernel<Rows<float>, double>>(cost, simd, spec);
     case Precision::bfloat16:
     case Precision::tf32:  // of devices: here only a block with nothing in it can ask for them
     case Precision::float64:
     case Precision::digits50: break;
   }
-  return make<double, double>(spec, cost, simd);
+  return std::make_unique<RowKernel<Rows<double>, double>>(cost, simd, spec);
 }
 
-double kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets) {
+/// is_stored: or else computed.
+double bytes(const KernelSpec& spec, const BlockShape& shape, bool is_stored) {
+  const std::size_t n = shape.rows;
+  const std::size_t m = shape.columns;
+  const std::size_t targets = shape.targets;
   const bool stored_as_float = is_reduced(spec.precision);
   const double element = stored_as_float ? sizeof(float) : sizeof(double);
   const double vector_element = spec.precision == Precision::float32 ? sizeof(float) : sizeof(double);
@@ -36,21 +31,34 @@ double kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::s
   const auto threads = static_cast<double>(spec.threads);
   const auto vectors = static_cast<double>(targets) * stride;
   const bool many = targets > WorkCut::kFewTargets;
-  const std::size_t work = spec.kind == KernelKind::online ? WorkCut::kExponential : 1;
-  const double copies = many ? 1 : static_cast<double>(WorkCut::fused_chunks(n, m, work));
+  const double copies =
+      many ? 1 : static_cast<double>(WorkCut::fused_chunks(n, m, is_stored ? 1 : WorkCut::kExponential));
 
   double bytes = vectors * (vector_element + copies * sizeof(double));  // v and the sums
   bytes += threads * cpu::kRowBlock * kStrip * sizeof(double);
-  if (spec.kind == KernelKind::dense) bytes += static_cast<double>(n) * stride * element;
-  if (spec.kind == KernelKind::online) bytes += threads * cpu::kRowBlock * stride * element;
+  bytes += (is_stored ? static_cast<double>(n) : threads * cpu::kRowBlock) * stride * element;
   if (many) {
     const auto block_rows = static_cast<double>(WorkCut::target_block(n, padded));
     bytes += block_rows * static_cast<double>(targets) * vector_element;
-    const bool in_place = spec.kind == KernelKind::dense && element == vector_element;
+    const bool in_place = is_stored && element == vector_element;
     if (!in_place) bytes += block_rows * stride * vector_element;
     if (spec.precision == Precision::float32) bytes += vectors * sizeof(float);
   }
   return bytes;
 }
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_dense_kernel(const KernelSpec& spec, const CostBlock& /*block*/, const CostSource& cost,
+                                          const cpu::Simd& simd) {
+  return make<StoredRows>(spec, cost, simd);
+}
+double dense_kernel_bytes(const KernelSpec& spec, const BlockShape& shape) { return bytes(spec, shape, true); }
+
+std::unique_ptr<Kernel> make_online_kernel(const KernelSpec& spec, const CostBlock& /*block*/, const CostSource& cost,
+                                           const cpu::Simd& simd) {
+  return make<ComputedRows>(spec, cost, simd);
+}
+double online_kernel_bytes(const KernelSpec& spec, const BlockShape& shape) { return bytes(spec, shape, false); }
 
 }  // namespace fedsinkhorn

@@ -1,20 +1,27 @@
 // The kernels of this backend.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 #include "cost/cost_source.hpp"
-#include "kernel/kernel.hpp"
+#include "kernel/kernel_entry.hpp"
 #include "simd/simd.hpp"
 
 namespace fedsinkhorn {
 
-/// The cost source and the table must outlive the kernel.
-[[nodiscard]] std::unique_ptr<Kernel> make_kernel(const KernelSpec& spec, const CostSource& cost,
-                                                  const cpu::Simd& simd);
+/// cost: the costs of the block, which says besides where in the whole problem they lie. The costs and the table must
+/// outlive the kernel.
+using MakeKernel = std::unique_ptr<Kernel>(const KernelSpec& spec, const CostBlock& block, const CostSource& cost,
+                                           const cpu::Simd& simd);
 
-/// Bytes such a kernel for n x m costs and that many targets will hold, scratch included. As float64: it cannot wrap.
-[[nodiscard]] double kernel_bytes(const KernelSpec& spec, std::size_t n, std::size_t m, std::size_t targets);
+/// Stored.
+[[nodiscard]] std::unique_ptr<Kernel> make_dense_kernel(const KernelSpec& spec, const CostBlock& block,
+                                                        const CostSource& cost, const cpu::Simd& simd);
+[[nodiscard]] double dense_kernel_bytes(const KernelSpec& spec, const BlockShape& shape);
+
+/// Computed anew whenever it is needed.
+[[nodiscard]] std::unique_ptr<Kernel> make_online_kernel(const KernelSpec& spec, const CostBlock& block,
+                                                         const CostSource& cost, const cpu::Simd& simd);
+[[nodiscard]] double online_kernel_bytes(const KernelSpec& spec, const BlockShape& shape);
 
 }  // namespace fedsinkhorn

@@ -51,9 +51,13 @@ class RowKernel final : public Kernel {
     for (int t = 0; t < spec.threads; ++t) scratch_.emplace_back(rows_, cpu::kRowBlock);
   }
 
+  [[nodiscard]] std::size_t rows() const override { return rows_.rows(); }
+  [[nodiscard]] std::size_t columns() const override { return rows_.columns(); }
+
   void set_epsilon(double epsilon) override { rows_.set_epsilon(epsilon); }
   void absorb(std::span<const double> phi, std::span<const double> psi) override { rows_.absorb(phi, psi); }
   void open(std::span<const double> psi, double grid) override { rows_.open(psi, grid); }
+  [[nodiscard]] bool can_open() const override { return true; }
   [[nodiscard]] std::span<const double> opened() const override { return rows_.phi(); }
   [[nodiscard]] std::string pass_plan() const override { return kIsStored ? describe(two_uses_.best()) : ""; }
 

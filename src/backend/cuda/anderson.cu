@@ -11,7 +11,7 @@ namespace {
 
 using namespace anderson_steps;
 
-/// The numbers of all threads, in a fixed order, to `to` (kNumbers of them).
+/// Reduces the numbers of all threads, in a fixed order, to `to` (kNumbers of them).
 __device__ void reduce(const Numbers& own, double* to) {
   __shared__ double of_warps[kWarps][kNumbers];
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -33,8 +33,7 @@ __device__ void reduce(const Numbers& own, double* to) {
   to[k] = value;
 }
 
-/// The candidate's image and residual go into the slot after the newest; what is to be known of it into parts:
-/// targets x chunks x kNumbers.
+/// Stores the candidate's image and residual after the newest, its statistics in parts: targets x chunks x kNumbers.
 __global__ void __launch_bounds__(kThreads)
     look_at_round(AndersonVectors vectors, Norm norm, std::size_t n, std::size_t m, const AndersonTarget* states,
                   int ring, double* images, double* residuals, double* parts) {
@@ -142,7 +141,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// log x = L_k - sum_i gamma_i (L_{i+1} - L_i), L being the images; u and v move on if the round was accepted.
+/// log x = L_k - sum_i gamma_i (L_{i+1} - L_i), where L are the images; u and v are updated if the round was accepted.
 __global__ void __launch_bounds__(kThreads) move_on(AndersonVectors vectors, std::size_t n, std::size_t m,
                                                     const AndersonTarget* states, int ring, const double* images) {
   const std::size_t target = blockIdx.y;
@@ -159,7 +158,7 @@ __global__ void __launch_bounds__(kThreads) move_on(AndersonVectors vectors, std
     return;
   }
   const double* image = images + target * ring * m + k;
-  // The differences come first: near the solution they are small beside the logarithms.
+  // Differences first: near the solution they are small compared with the logarithms.
   double after = image[before(state.newest, state.gammas, ring) * m];
   double correction = 0;
   for (int i = 0; i < state.gammas; ++i) {

@@ -1,4 +1,4 @@
-// Anderson acceleration that never leaves the device: the same steps as method/anderson.cpp, for all targets at once.
+// Anderson acceleration entirely on the device: the same steps as method/anderson.cpp, for all targets at once.
 #pragma once
 
 #include "backend/cuda/operator.hpp"
@@ -7,12 +7,12 @@
 
 namespace fedsinkhorn::cuda {
 
-/// What a round came to, of one target.
+/// Result of a round for one target.
 struct AndersonRound {
   RoundStatus status;
   double gain;    ///< of the last accepted round
   int rejected;   ///< rounds since the start
-  int history;    ///< differences the next point rests on
+  int history;    ///< differences that the next point uses
   bool accepted;  ///< else u and v are those of an earlier round
   bool unusable;  ///< a plain round that gave zero, infinity or NaN: nothing was changed
 };
@@ -23,7 +23,7 @@ struct AndersonVectors {
   const double* b;
   double* u;             ///< of the last accepted round
   double* v;             ///< likewise
-  double* x;             ///< where the round started; after step(): where the next one starts
+  double* x;             ///< start of the round; after step(): start of the next one
   const double* q;       ///< K x
   const double* u_next;  ///< a / q
   const double* r;       ///< K' u_next
@@ -38,9 +38,9 @@ class AndersonOnDevice {
   AndersonOnDevice(const AndersonOnDevice&) = delete;
   AndersonOnDevice& operator=(const AndersonOnDevice&) = delete;
 
-  /// Forgets everything: the next round starts from an accepted v.
+  /// Forgets the history: the next round starts from an accepted v.
   void restart(const AccelerationRule& rule, cudaStream_t stream);
-  /// After the products of a round: judges it, moves u, v and x. rounds(): what it came to, one a target.
+  /// Call after the products of a round: judges it and updates u, v and x. rounds(): the results, one per target.
   void step(const AndersonVectors& vectors, Norm norm, cudaStream_t stream);
   [[nodiscard]] const AndersonRound* rounds() const { return rounds_.data(); }
 
@@ -52,7 +52,7 @@ class AndersonOnDevice {
   DeviceBuffer<AndersonTarget> states_;
   DeviceBuffer<double> images_;     // targets x ring x columns: log G(x)
   DeviceBuffer<double> residuals_;  // likewise: log G(x) - log x
-  DeviceBuffer<double> parts_;      // sums and maxima of chunks
+  DeviceBuffer<double> parts_;      // sums and maxima per chunk
   DeviceBuffer<double> pair_parts_;
   DeviceBuffer<AndersonRound> rounds_;
 };

@@ -1,4 +1,4 @@
-// Whether a round is accepted, and where the next one starts: one block a target.
+// Whether a round is accepted, and where the next one starts: one block per target.
 #pragma once
 
 #include "backend/cuda/anderson.hpp"
@@ -7,7 +7,7 @@
 
 namespace fedsinkhorn::cuda::anderson_steps {
 
-/// What is known of the round being judged.
+/// Statistics of the round being judged.
 struct Judged {
   double number[kNumbers];
   double kept_dx_dr[kMost];
@@ -23,7 +23,7 @@ struct Judged {
   }
 };
 
-/// Back towards the image, or to the image itself.
+/// Moves back towards the image, or to the image itself.
 __device__ inline void shorten(AndersonTarget& state) {
   if (state.control.reject()) {
     for (int i = 0; i < state.gammas; ++i) state.gamma[i] *= kShrink;
@@ -46,7 +46,7 @@ __device__ inline void accept(AndersonTarget& state, const Judged& judged, int m
       const int at = judged_with - state.known + i;
       state.products[slot][candidate] = judged.kept_dx_dr[at];
       state.products[candidate][slot] = judged.dx_kept_dr[at];
-      state.dx_r[slot] += judged.kept_dx_dr[at];  // <dx_i, R> moves on with R
+      state.dx_r[slot] += judged.kept_dx_dr[at];  // <dx_i, R> changes with R
     }
     state.products[candidate][candidate] = judged.sum(kDxDr);
     state.sum_dx[candidate] = judged.sum(kDx);
@@ -61,7 +61,7 @@ __device__ inline void accept(AndersonTarget& state, const Judged& judged, int m
   state.sum_weights = judged.sum(kWeights);
 }
 
-/// The next point, by all threads of the block.
+/// The next point, computed by all threads of the block.
 __device__ inline void extrapolate(AndersonTarget& state, int ring, double* memory) {
   const int t = static_cast<int>(threadIdx.x);
   const int k = state.known;
@@ -76,7 +76,7 @@ __device__ inline void extrapolate(AndersonTarget& state, int ring, double* memo
   const auto slot = [&](int i) { return before(state.newest, k - 1 - i, ring); };
   for (int e = t; e < k * k; e += kDecideThreads) {
     const int i = slot(e / k);
-    const double mean = state.sum_dx[i] / state.sum_weights;  // the constant that is taken out
+    const double mean = state.sum_dx[i] / state.sum_weights;  // the constant to remove
     solver.matrix[e] = state.products[i][slot(e % k)] - mean * state.sum_dr[slot(e % k)];
   }
   for (int e = t; e < k; e += kDecideThreads) {

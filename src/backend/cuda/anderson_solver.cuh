@@ -9,9 +9,8 @@ namespace fedsinkhorn::cuda::anderson_steps {
 
 inline constexpr int kDecideThreads = 128;
 
-/// gamma that makes |matrix gamma - y|^2 + a little |gamma|^2 least, as regularized_solution() in method/anderson.cpp
-/// does. By all threads of a block; matrix and y are overwritten, the result is in x. False if the numbers do not allow
-/// it.
+/// gamma that minimises |matrix gamma - y|^2 + a little |gamma|^2, like regularized_solution() in method/anderson.cpp.
+/// Uses all threads of a block; overwrites matrix and y; result in x. False if the numbers do not allow it.
 struct Solver {
   int k;
   double* matrix;  // k x k, row by row
@@ -61,7 +60,7 @@ struct Solver {
     for (int i = t; i < k; i += kDecideThreads)
       normal[i * k + i] += fedsinkhorn::anderson::kRegularization * shared_trace / k;
     __syncthreads();
-    // Cholesky's factorisation in place (lower triangle), and both substitutions.
+    // Cholesky factorisation in place (lower triangle), and both substitutions.
     for (int i = 0; i < k; ++i) {
       const double pivot = normal[i * k + i];
       if (!(pivot > 0)) return false;

@@ -1,4 +1,4 @@
-// What Anderson acceleration remembers of a target, and is told of a round.
+// The state of Anderson acceleration for a target, and the statistics of a round.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace fedsinkhorn::cuda {
 
-inline constexpr int kMost = static_cast<int>(kMostMemory);
-inline constexpr int kMostImages = kMost + 2;  // of the differences kept, and the candidate's
+inline constexpr int kMost = static_cast<int>(kMostHistory);
+inline constexpr int kMostImages = kMost + 2;  // for the kept differences and the candidate
 
-/// What is remembered of a target. Points lie in a ring: the newest accepted one in slot `newest`, earlier ones before
+/// The state of a target. Points are stored in a ring: the newest accepted one in slot `newest`, earlier ones before
 /// it. A difference has the slot of its later point.
 struct AndersonTarget {
   int known;   // differences
   int newest;  // slot
-  int gammas;  // of the point to be tried; 0: the plain image
+  int gammas;  // of the point to try; 0: the plain image
   bool has_latest;
   bool accepted;  // the last round
   anderson::StepControl control;
@@ -32,7 +32,7 @@ using namespace fedsinkhorn::anderson;  // the rules
 
 inline constexpr int kThreads = 256;
 inline constexpr int kWarps = kThreads / 32;
-inline constexpr int kChunk = 1024;  // entries of a vector that one block looks at
+inline constexpr int kChunk = 1024;  // entries of a vector per block
 inline constexpr int kPairChunk = 4096;
 
 enum Sum : int { kErrorA, kErrorB, kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kSums };

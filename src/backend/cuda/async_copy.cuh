@@ -1,4 +1,4 @@
-// Barriers in shared memory, bulk copies that complete on them, and messages between the blocks of a cluster.
+// Barriers in shared memory, bulk copies that complete on them, and messages between blocks of a cluster.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@ __device__ inline void init(Barrier* barrier, std::uint32_t arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 
-/// After init, before another thread, block of the cluster or copy uses the barriers.
+/// Call after init, before another thread, block of the cluster or copy uses the barriers.
 __device__ inline void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -27,27 +27,27 @@ __device__ inline void arrive(Barrier* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
 
-/// Arrivals of a warp that arrives as one. compute-sanitizer's racecheck does not know that __syncwarp() orders memory:
-/// in a build for it every lane arrives by itself.
+/// Arrivals of a warp that arrives as one. compute-sanitizer's racecheck does not know that __syncwarp() orders memory,
+/// so in a build for it every lane arrives by itself.
 #ifdef FEDSINKHORN_RACECHECK
 inline constexpr std::uint32_t kArrivalsOfWarp = 32;
 #else
 inline constexpr std::uint32_t kArrivalsOfWarp = 1;
 #endif
 
-/// All lanes are done with what the barrier guards.
+/// All lanes have finished with what the barrier guards.
 __device__ inline void arrive_as_warp(Barrier* barrier) {
   __syncwarp();
   if (kArrivalsOfWarp == 32 || (threadIdx.x & 31) == 0) arrive(barrier);
 }
 
-/// Arrives, and lets the phase end only after that many bytes have come.
+/// Arrives; the phase ends only after that many bytes have been copied.
 __device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
-/// Until the phase of that parity has ended.
+/// Waits until the phase of that parity has ended.
 __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"
@@ -59,7 +59,7 @@ __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
       : "memory");
 }
 
-/// Whether it has ended.
+/// Whether the phase has ended.
 __device__ inline bool has_ended(Barrier* barrier, std::uint32_t parity) {
   std::uint32_t ended = 0;
   asm volatile(
@@ -74,7 +74,7 @@ __device__ inline bool has_ended(Barrier* barrier, std::uint32_t parity) {
   return ended != 0;
 }
 
-/// Waits, for what other blocks of the cluster have sent.
+/// Waits for what other blocks of the cluster have sent.
 __device__ inline void wait_for_cluster(Barrier* barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"
@@ -86,7 +86,7 @@ __device__ inline void wait_for_cluster(Barrier* barrier, std::uint32_t parity) 
       : "memory");
 }
 
-/// Addresses and bytes are multiples of 16.
+/// Addresses and sizes are multiples of 16 bytes.
 __device__ inline void copy_to_shared(void* to, const void* from, std::uint32_t bytes, Barrier* barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    shared_address(to)),
@@ -106,7 +106,7 @@ __device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// Writes to the same place in another block of the cluster; 8 bytes complete on its barrier.
+/// Writes to the same address in another block of the cluster; 8 bytes complete on its barrier.
 __device__ inline void send(double value, const double* place, const Barrier* barrier, std::uint32_t rank) {
   asm volatile(
       "{\n"
@@ -119,26 +119,26 @@ __device__ inline void send(double value, const double* place, const Barrier* ba
       : "memory");
 }
 
-/// Warps of a block that come from different places in the code; barrier 0 is __syncthreads().
+/// Synchronizes warps of a block from different places in the code; barrier 0 is __syncthreads().
 template <int id, int threads>
 __device__ inline void sync_some() {
   asm volatile("bar.sync %0, %1;" ::"n"(id), "n"(threads) : "memory");
 }
 
-/// Counters in global memory that only grow, by which blocks wait for each other. Call from one thread; what the
-/// thread's block wrote before a sync is seen by those who waited.
+/// Counters in global memory that only grow; blocks use them to wait for each other. Call from one thread. What the
+/// thread's block wrote before a sync is visible to threads that waited.
 __device__ inline void count_up(unsigned* counter) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
-/// True in one of `all` threads that call it, after all others have. It sees what they did before.
+/// True in the last of `all` threads that call it. That thread sees what the others did before.
 __device__ inline bool is_last(unsigned* counter, unsigned all) {
   unsigned before = 0;
   asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
   return before == all - 1;
 }
 
-/// Without any order to other memory.
+/// Not ordered with other memory accesses.
 __device__ inline void count_up_loosely(unsigned* counter) {
   asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }

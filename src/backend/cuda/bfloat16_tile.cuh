@@ -1,8 +1,7 @@
-// Tiles for the bfloat16 tensor cores, with a kernel stored as bfloat16 and sums to the accuracy of float32.
+// Tiles for the bfloat16 tensor cores, with a kernel stored as bfloat16 and sums to float32 accuracy.
 //
-// x = x1 + x2 + x3 with three bfloat16 terms of 8 bits each, hence to 24 bits; products of bfloat16 are exact in
-// float32. The tensor cores do not round their sums to nearest, so these are kept short and then added to a total that
-// is.
+// x = x1 + x2 + x3 with three bfloat16 terms of 8 bits each, so to 24 bits; products of bfloat16 are exact in float32.
+// The tensor cores do not round their sums to nearest, so these are kept short and then added to a total that is.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -13,7 +12,7 @@ namespace fedsinkhorn::cuda {
 
 inline constexpr int kSplitTerms = 3;
 
-/// Copies the terms of x of one step after the other.
+/// Copies the terms of x, one step after the other.
 template <class Tile>
 class TermsLoader {
  public:
@@ -65,7 +64,7 @@ class TermsLoader {
   const __nv_bfloat16* from_ = nullptr;
 };
 
-/// Four 8 x 8 matrices, the rows of matrix i at the addresses of threads 8 i to 8 i + 7.
+/// Four 8 x 8 matrices; threads 8 i to 8 i + 7 have the row addresses of matrix i.
 template <bool transposed>
 __device__ inline void load_matrices(std::uint32_t (&to)[4], std::uint32_t address) {
   if constexpr (transposed) {
@@ -98,7 +97,7 @@ struct Bfloat16Tile : TileShape<__nv_bfloat16, is_transposed, tile_targets, 64, 
   static constexpr int x_row_bytes = Shape::depth * 2;
   static constexpr int x_term_bytes = Shape::targets * x_row_bytes;
 
-  /// Eight rows' chunks of one column meet no bank twice.
+  /// The chunks of one column in eight rows are in different banks.
   static __device__ int swap(int row) { return row % 8; }
   static __device__ int k_swap(int row) { return swap(row); }
   /// Output of a block of 16 that thread group `group` has in its first or second pair of sums.
@@ -125,13 +124,13 @@ struct Bfloat16Tile : TileShape<__nv_bfloat16, is_transposed, tile_targets, 64, 
   }
 
  private:
-  /// Entries 16 `slice` to 16 `slice` + 15 of the step; the smallest term first.
+  /// Entries 16 `slice` to 16 `slice` + 15 of the step; smallest term first.
   template <class Sums>
   static __device__ void multiply_slice(Sums& sums, std::uint32_t stage, int target0, int output0, int slice) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row = lane % 8;
-    const int odd = lane / 8 % 2;  // this thread's address is for matrix 1 or 3
-    const int late = lane / 16;    // for matrix 2 or 3
+    const int odd = lane / 8 % 2;  // this thread's address belongs to matrix 1 or 3
+    const int late = lane / 16;    // to matrix 2 or 3
     const auto at = [&](std::uint32_t base, int line, int line_bytes, int chunk) {
       return base + static_cast<std::uint32_t>(line * line_bytes + (chunk ^ swap(row)) * 16);
     };

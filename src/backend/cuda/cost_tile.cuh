@@ -1,7 +1,7 @@
 // Costs on the device, tile by tile, as float64: read from a matrix or computed from points.
 //
-// A block of kTileThreads threads looks at tiles of kTile x kTile entries; thread (tx, ty) has the entries of rows
-// ty + 16 a and columns tx + 16 b, a, b < 4. Entries outside the matrix cost +inf, like forbidden pairs.
+// A block of kTileThreads threads processes tiles of kTile x kTile entries; thread (tx, ty) has the entries in rows ty
+// + 16 a and columns tx + 16 b, a, b < 4. Entries outside the matrix cost +inf, like forbidden pairs.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@ namespace fedsinkhorn::cuda {
 inline constexpr int kTile = 64;
 inline constexpr int kTileThreads = 256;
 inline constexpr int kTileSide = 16;  // threads along each side
-inline constexpr int kEach = 4;       // rows, and columns, of a thread
+inline constexpr int kEach = 4;       // rows, and columns, per thread
 
 struct CostShape {
   std::size_t rows;
@@ -30,7 +30,7 @@ __device__ inline std::size_t tile_column(std::size_t first, int b) {
   return first + threadIdx.x % kTileSide + kTileSide * b;
 }
 
-/// Stored as they were given: T is float or double.
+/// A matrix as given: T is float or double.
 template <class T>
 struct MatrixCosts {
   const T* data;
@@ -49,7 +49,7 @@ struct MatrixCosts {
   }
 };
 
-/// Points row by row, of unit length for cosine; all from differences, which lose no digits to cancellation.
+/// Points row by row, of unit length for cosine. Costs come from differences, which avoids cancellation.
 template <Metric metric>
 struct PointCosts {
   const double* x;
@@ -69,7 +69,7 @@ struct PointCosts {
     const int ty = static_cast<int>(threadIdx.x) / kTileSide;
     double sum[kEach][kEach] = {};
     for (int first = 0; first < dimension; first += kDepth) {
-      __syncthreads();  // the last chunk has been used
+      __syncthreads();  // the previous chunk has been used
       for (int p = ty; p < kTile; p += kTileSide) {
         const int c = first + tx;
         const bool has_x = c < dimension && i0 + p < shape.rows;

@@ -9,7 +9,7 @@
 namespace fedsinkhorn::cuda {
 namespace {
 
-/// Entries of a line that one block sums; the sums of the chunks are added up in order.
+/// Entries of a line summed by one block; the sums of the chunks are added up in order.
 constexpr std::size_t kChunk = 4096;
 
 std::size_t chunks_of(std::size_t summands) { return (summands + kChunk - 1) / kChunk; }
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kTileThreads)
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// The largest term and the sum of the rest relative to it.
+/// The largest term, and the sum of all terms relative to it.
 struct LogSum {
   double largest;
   double sum;
@@ -116,7 +116,7 @@ __global__ void join_log_sums(const LogSum* parts, std::size_t chunks, std::size
 
 constexpr int kPlanTargets = static_cast<int>(DeviceCosts::kPlanTargets);
 
-/// K t - K + 1 for K = e^t, by its series where t is small, as on the CPU.
+/// K t - K + 1 for K = e^t, by its series if t is small, as on the CPU.
 __device__ double divergence_of(double kernel, double t) {
   if (!(fabs(t) < 0.25)) return kernel > 0 ? kernel * t - kernel + 1 : 1.0;
   constexpr double coefficients[] = {11.0 / 479001600.0,
@@ -136,8 +136,8 @@ __device__ double divergence_of(double kernel, double t) {
   return series * t * t;
 }
 
-/// sum K w of up to kPlanTargets weights (targets x summands); if kRows also the other kPlanSums. parts: of each of
-/// them, one after the other, chunks x targets x lines.
+/// sum K w for up to kPlanTargets weights (targets x summands); if kRows also the other kPlanSums. parts: for each of
+/// these sums in turn, chunks x targets x lines.
 template <bool kRows, class Costs>
 __global__ void __launch_bounds__(kTileThreads)
     plan_parts(Costs costs, CostShape shape, const double* phi, const double* psi, double inverse_epsilon, int targets,
@@ -258,7 +258,7 @@ void DeviceCosts::fill_kernel(const double* phi, const double* psi, double epsil
                               std::size_t stride, cudaStream_t stream) const {
   if (rows_ == 0 || columns_ == 0) return;
   const CostShape shape{rows_, columns_};
-  constexpr unsigned most = 65535;  // blocks of a grid in its second direction
+  constexpr unsigned most = 65535;  // maximum blocks of a grid in its second dimension
   const dim3 grid(tiles_of(columns_), std::min(tiles_of(rows_), most));
   with_costs(source_, [&](const auto& costs) {
     const auto fill = [&](auto* values) {

@@ -1,5 +1,5 @@
-// A block of costs on the device, and what is computed straight from it: kernels, sums in the log domain, the last look
-// at a plan. Slow and safe: float64 throughout.
+// A block of costs on the device, and what is computed directly from it: kernels, log-domain sums, and the final
+// evaluation of a plan. Slow and safe: float64 throughout.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct DevicePoints {
   double unit = 1;  ///< of the coordinates (see BlockPoints)
 };
 
-/// Immutable. All verbs queue their work on the stream; all pointers are device memory. Sums are formed in an order
-/// that depends on the number of summands alone.
+/// Immutable. All verbs queue their work on the stream; all pointers are device memory. The order of summation depends
+/// only on the number of summands.
 class DeviceCosts {
  public:
   DeviceCosts(std::size_t rows, std::size_t columns, DeviceMatrix matrix)
@@ -37,13 +37,13 @@ class DeviceCosts {
   void fill_kernel(const double* phi, const double* psi, double epsilon, Storage storage, void* to, std::size_t stride,
                    cudaStream_t stream) const;
 
-  /// s_i = log sum_j exp((psi_j - C_ij) / epsilon); -inf where there is nothing.
+  /// s_i = log sum_j exp((psi_j - C_ij) / epsilon); -inf if the sum is empty.
   void row_log_sums(const double* psi, double epsilon, double* scratch, double* sums, cudaStream_t stream) const;
   /// s_j = log sum_i exp((phi_i - C_ij) / epsilon + log_weights_i).
   void column_log_sums(const double* phi, const double* log_weights, double epsilon, double* scratch, double* sums,
                        cudaStream_t stream) const;
 
-  /// With K_ij = exp(t_ij), t_ij = (phi_i + psi_j - C_ij) / epsilon, of each target: kPlanSums sums over j, of K_ij
+  /// With K_ij = exp(t_ij), t_ij = (phi_i + psi_j - C_ij) / epsilon, for each target: kPlanSums sums over j, of K_ij
   /// v_j, K_ij t_ij v_j, K_ij C_ij v_j and (K_ij t_ij - K_ij + 1) v_j, one after the other, each targets x rows; and
   /// the sum over i of K_ij u_i, targets x columns. targets <= kPlanTargets.
   static constexpr std::size_t kPlanTargets = 4;
@@ -53,7 +53,7 @@ class DeviceCosts {
   void plan_column_sums(const double* phi, const double* psi, double epsilon, std::size_t targets, const double* u,
                         double* scratch, double* sums, cudaStream_t stream) const;
 
-  /// Numbers of scratch memory that any of the verbs needs.
+  /// Size of the scratch memory that any verb needs, in numbers.
   [[nodiscard]] std::size_t scratch_size() const { return scratch_size(rows_, columns_); }
   [[nodiscard]] static std::size_t scratch_size(std::size_t rows, std::size_t columns);
 

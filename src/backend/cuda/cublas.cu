@@ -17,7 +17,7 @@ void check_cublas(cublasStatus_t status, const char* doing) {
   throw DeviceError(std::string("cuBLAS failed (") + doing + "): status " + std::to_string(static_cast<int>(status)));
 }
 
-/// Where the loader looks by itself, then the usual places of the toolkit.
+/// First the loader's own search, then the usual places of the toolkit.
 std::vector<std::string> library_paths() {
   constexpr std::array names = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
   std::vector<std::string> folders = {""};
@@ -32,7 +32,7 @@ std::vector<std::string> library_paths() {
   return paths;
 }
 
-/// The functions used here, with the types the header gives them. The library stays loaded.
+/// The functions used here, with their types from the header. The library stays loaded.
 struct Library {
   decltype(&cublasCreate_v2) create = nullptr;
   decltype(&cublasDestroy_v2) destroy = nullptr;
@@ -75,7 +75,7 @@ class LoadedCublas final : public Cublas {
   void multiply(std::size_t rows, std::size_t columns, std::size_t length, ColumnMajor a, ColumnMajor b, double* c,
                 std::size_t stride, cudaStream_t stream) override {
     check_cublas(library().set_stream(handle_, stream), "setting the stream");
-    // After the stream: setting one takes the workspace away.
+    // After the stream: setting the stream resets the workspace.
     check_cublas(library().set_workspace(handle_, workspace_.data(), workspace_.size()), "giving a workspace");
     const double one = 1;
     const double zero = 0;

@@ -1,4 +1,4 @@
-// NVIDIA's matrix products, if its library is there at run time.
+// NVIDIA's matrix products, if the library is present at run time.
 #pragma once
 
 #include <memory>
@@ -7,14 +7,14 @@
 
 namespace fedsinkhorn::cuda {
 
-/// A column-major matrix as cuBLAS reads it.
+/// A column-major matrix, as cuBLAS reads it.
 struct ColumnMajor {
   const double* data = nullptr;
   std::size_t stride = 0;
   bool transposed = false;
 };
 
-/// One handle with a workspace of its own, so that the same input gives the same bits.
+/// One handle with its own workspace, so that the same input gives the same bits.
 class Cublas {
  public:
   virtual ~Cublas() = default;
@@ -27,9 +27,9 @@ class Cublas {
                         double* c, std::size_t stride, cudaStream_t stream) = 0;
 };
 
-/// On the current device; empty if the library is not there.
+/// On the current device; empty if the library is not present.
 [[nodiscard]] std::unique_ptr<Cublas> make_cublas();
-/// Device memory it takes, the library's own aside.
+/// Device memory it takes, besides the library's own.
 inline constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
 
 }  // namespace fedsinkhorn::cuda

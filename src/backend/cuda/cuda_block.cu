@@ -1,6 +1,8 @@
 #include "backend/cuda/cuda_block.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <type_traits>
 
 #include "backend/cuda/dense_operator.hpp"
 #include "backend/cuda/device_loop.hpp"
@@ -16,11 +18,11 @@ Storage storage_of(Precision precision) {
     case Precision::float32: return Storage::float32;
     case Precision::mixed: return Storage::mixed;
     case Precision::bfloat16: return Storage::bfloat16;
+    case Precision::float64: return Storage::float64;
     case Precision::tf32:
-    case Precision::float64:
     case Precision::digits50: break;
   }
-  return Storage::float64;
+  throw std::logic_error("a precision that no stored kernel has on a device");
 }
 
 OnlineAccuracy accuracy_of(Precision precision) {
@@ -28,37 +30,45 @@ OnlineAccuracy accuracy_of(Precision precision) {
     case Precision::float32: return OnlineAccuracy::float32;
     case Precision::tf32: return OnlineAccuracy::tf32;
     case Precision::mixed:
+    case Precision::float64: return OnlineAccuracy::float64;
     case Precision::bfloat16:
-    case Precision::float64:
     case Precision::digits50: break;
   }
-  return OnlineAccuracy::float64;
+  throw std::logic_error("a precision that no kernel from points has on a device");
 }
 
-std::unique_ptr<Operator> make_operator(const CostBlock& block, const DeviceCosts& costs, const KernelSpec& spec,
-                                        std::size_t targets) {
-  if (spec.kind == KernelKind::dense) return make_dense_operator(costs, storage_of(spec.precision), targets);
+/// The costs stay where they are while the operator is used.
+using MakeOperator = std::unique_ptr<Operator>(const CostBlock& block, const DeviceCosts& costs,
+                                               const BlockSettings& settings);
+
+std::unique_ptr<Operator> dense_operator(const CostBlock& /*block*/, const DeviceCosts& costs,
+                                         const BlockSettings& settings) {
+  return make_dense_operator(costs, storage_of(settings.kernel.precision), settings.targets);
+}
+
+std::unique_ptr<Operator> online_operator(const CostBlock& block, const DeviceCosts& /*costs*/,
+                                          const BlockSettings& settings) {
   BlockPoints points = block_points(block, Centring::distances);
   return make_online({std::move(points.x), std::move(points.y), points.dimension, points.metric, points.unit},
-                     accuracy_of(spec.precision));
+                     accuracy_of(settings.kernel.precision));
 }
 
-/// Makes the device current, in the thread that is about to use it.
+/// Makes the device current in the calling thread.
 class OnDevice {
  public:
   explicit OnDevice(int device) { check(cudaSetDevice(device), "choosing a device"); }
 };
 
-/// Host memory on the outside, one device on the inside; every verb waits for its result.
+/// Host memory outside, one device inside; every verb waits for its result.
 class CudaBlock final : public Block {
  public:
-  CudaBlock(const CostBlock& block, const BlockSettings& settings)
+  CudaBlock(const CostBlock& block, const BlockSettings& settings, MakeOperator* make_operator)
       : device_(settings.device),
         chosen_(settings.device),
         targets_(settings.targets),
         epsilon_(settings.kernel.epsilon),
         costs_(upload_costs(block, settings.simd, settings.kernel.threads, stream_)),
-        kernel_(make_operator(block, costs_, settings.kernel, settings.targets)),
+        kernel_(make_operator(block, costs_, settings)),
         loop_(*kernel_, stream_),
         phi_(rows()),
         psi_(columns()),
@@ -99,6 +109,8 @@ class CudaBlock final : public Block {
     download(on_columns_, targets * columns(), r);
   }
 
+  // Kernels construct their own rule: once it has members, it must be passed to them.
+  static_assert(std::is_empty_v<ScalingRule>);
   void fused(std::size_t targets, const HalfStep& row_step, const double* v, double* q, double* u, double* r) override {
     const OnDevice current(device_);
     upload(row_step.masses.data(), rows(), a_);
@@ -136,7 +148,7 @@ class CudaBlock final : public Block {
   [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                 std::size_t targets, const double* u, const double* v) override {
     const OnDevice current(device_);
-    // The absorbed potentials stay: these are others.
+    // The absorbed potentials stay unchanged; these are different ones.
     DeviceBuffer<double> plan_phi(rows());
     DeviceBuffer<double> plan_psi(columns());
     DeviceBuffer<double> weights(DeviceCosts::kPlanTargets * std::max(rows(), columns()));
@@ -213,23 +225,31 @@ class CudaBlock final : public Block {
   PinnedBuffer<double> staging_;
 };
 
-}  // namespace
-
-std::unique_ptr<Block> make_cuda_block(const CostBlock& block, const BlockSettings& settings) {
-  return std::make_unique<CudaBlock>(block, settings);
-}
-
-double cuda_block_bytes(const KernelSpec& spec, const BlockShape& shape) {
+/// kernel: what it takes of that.
+double block_bytes(const BlockShape& shape, double kernel) {
   const auto lines = static_cast<double>(shape.rows) + static_cast<double>(shape.columns);
-  const double kernel =
-      spec.kind == KernelKind::dense
-          ? dense_operator_bytes(storage_of(spec.precision), shape.rows, shape.columns, shape.targets)
-          : online_bytes(shape.rows, shape.columns, shape.dimension, shape.targets, accuracy_of(spec.precision));
   const auto targets = static_cast<double>(std::max(shape.targets, DeviceCosts::kPlanTargets));
   const double vectors = sizeof(double) * ((4 * targets + 4) * lines + DeviceCosts::kPlanSums * targets * lines);
   const double scratch = sizeof(double) * static_cast<double>(DeviceCosts::scratch_size(shape.rows, shape.columns));
   return uploaded_bytes(shape.rows, shape.columns, shape.dimension, shape.entry_bytes) + kernel + vectors + scratch +
          DeviceLoop::bytes(shape.targets, shape.rows, shape.columns, shape.differences);
+}
+
+}  // namespace
+
+std::unique_ptr<Block> make_dense_block(const CostBlock& block, const BlockSettings& settings) {
+  return std::make_unique<CudaBlock>(block, settings, dense_operator);
+}
+double dense_block_bytes(const KernelSpec& spec, const BlockShape& shape) {
+  return block_bytes(shape, dense_operator_bytes(storage_of(spec.precision), shape.rows, shape.columns, shape.targets));
+}
+
+std::unique_ptr<Block> make_online_block(const CostBlock& block, const BlockSettings& settings) {
+  return std::make_unique<CudaBlock>(block, settings, online_operator);
+}
+double online_block_bytes(const KernelSpec& spec, const BlockShape& shape) {
+  return block_bytes(
+      shape, online_bytes(shape.rows, shape.columns, shape.dimension, shape.targets, accuracy_of(spec.precision)));
 }
 
 }  // namespace fedsinkhorn::cuda

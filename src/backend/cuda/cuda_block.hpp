@@ -1,25 +1,18 @@
-// A block in the memory of a device. No header of CUDA is needed to include this.
+// A block in the memory of a device, for each kernel there. No header of CUDA is needed to include this.
 #pragma once
 
-#include "kernel/block.hpp"
+#include "kernel/kernel_entry.hpp"
 
 namespace fedsinkhorn::cuda {
 
-/// On device settings.device, which is one of devices() and supported. The block is not empty. The kernel is one the
-/// device can hold: not 50 digits, and online only where the input has points. The block's input must outlive it.
-[[nodiscard]] std::unique_ptr<Block> make_cuda_block(const CostBlock& block, const BlockSettings& settings);
-
-/// What the memory of a block depends on, beside its kernel.
-struct BlockShape {
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::size_t targets = 1;
-  std::size_t dimension = 0;    ///< of the points; 0: a cost matrix
-  std::size_t entry_bytes = 8;  ///< of an entry of that
-  std::size_t differences = 0;  ///< that an acceleration keeps
-};
-
+/// A kernel that is stored: float64, mixed, float32, bfloat16. On device settings.device, which is one of devices() and
+/// supported. The block is not empty.
+[[nodiscard]] std::unique_ptr<Block> make_dense_block(const CostBlock& block, const BlockSettings& settings);
 /// Device memory such a block will take, scratch included. As float64: it cannot wrap.
-[[nodiscard]] double cuda_block_bytes(const KernelSpec& spec, const BlockShape& shape);
+[[nodiscard]] double dense_block_bytes(const KernelSpec& spec, const BlockShape& shape);
+
+/// Likewise a kernel that is computed from points: float64 (mixed is the same), float32, tf32.
+[[nodiscard]] std::unique_ptr<Block> make_online_block(const CostBlock& block, const BlockSettings& settings);
+[[nodiscard]] double online_block_bytes(const KernelSpec& spec, const BlockShape& shape);
 
 }  // namespace fedsinkhorn::cuda

@@ -32,7 +32,7 @@ __device__ inline double2 load_pair(const float* from) {
   return make_double2(static_cast<double>(pair.x), static_cast<double>(pair.y));
 }
 
-/// r of the block's share of the columns, summed over the teams in the order of slices; v = b / r.
+/// r of the block's share of the columns, summed over the teams in slice order; v = b / r.
 template <Storage storage, int rows>
 __device__ RoundPart new_columns(const Task& task, int round,
                                  Shared<typename Numbers<storage>::Compute, rows>& shared) {
@@ -98,7 +98,7 @@ __device__ RoundPart new_columns(const Task& task, int round,
   return part;
 }
 
-/// After the block's part of r has been written: the new v of all blocks. Returns whether another round follows.
+/// Call after the block's part of r is written: forms the new v of all blocks. Returns whether another round follows.
 template <Storage storage, int rows>
 __device__ bool finish_columns(const Task& task, int round, Shared<typename Numbers<storage>::Compute, rows>& shared) {
   const bool leader = threadIdx.x == 0;
@@ -116,7 +116,7 @@ __device__ bool finish_columns(const Task& task, int round, Shared<typename Numb
   if (task.rounds.b != nullptr) {
     sync_consumers();
     if (leader) count_up(&meeting->new_v);
-    // the status on the way, while the others' v comes
+    // combine the status while the others' v arrives
     part.join_warp(task.rounds.norm);
     if (threadIdx.x % 32 == 0) shared.of_warps[threadIdx.x / 32] = part;
     sync_consumers();
@@ -128,7 +128,7 @@ __device__ bool finish_columns(const Task& task, int round, Shared<typename Numb
     }
     if (leader) {
       wait_for_count(&meeting->new_v, times * blocks);
-      // what round - 1 decided was written before the parts of r of this round were complete
+      // the decision of round - 1 was written before this round's parts of r were complete
       go_on = round + 1 < task.rounds.count && (round == 0 || __ldcg(&meeting->stop[round - 1]) == 0);
     }
   }

@@ -1,4 +1,4 @@
-// A kernel that is stored on the device.
+// A kernel stored on the device.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace fedsinkhorn::cuda {
 
-/// The costs must outlive it. targets: at once, at most.
+/// The costs must outlive it. targets: maximum at once.
 [[nodiscard]] std::unique_ptr<Operator> make_dense_operator(const DeviceCosts& costs, Storage storage,
                                                             std::size_t targets);
 /// Device memory it will take, without the costs.

@@ -28,11 +28,11 @@ constexpr std::size_t compute_bytes(Storage storage) {
 
 }  // namespace
 
-//   groups of 16 bytes a thread   1   2   3   4   6, 7
-//   rows a step                   4   4   2   2   1
-// The rows of a step have 53 KB at most, so that there are four slots at least. There are so many parts, 8 at most,
-// that a part has 26 KB or less (bfloat16: 13 KB), and two where a row has more than 13 KB: more parts mean fewer
-// partial r to sum after a round, and more rows a step share the latency of its sums.
+//   groups of 16 bytes per thread   1   2   3   4   6, 7
+//   rows per step                   4   4   2   2   1
+// The rows of a step have at most 53 KB, so that there are at least four slots. There are as many parts, up to 8, as
+// give a part at most 26 KB (bfloat16: 13 KB), and two if a row has more than 13 KB: more parts mean fewer partial r to
+// sum after a round, and more rows per step share the latency of its sums.
 //   columns     float64     float32     mixed       bfloat16      parts x groups
 //   10,000      4 x 3       2 x 3       2 x 3       2 x 2
 //   25,000      8 x 4       4 x 4       4 x 4       4 x 2
@@ -88,7 +88,7 @@ class Pass final : public DensePass {
     meeting_ = zeros_on_device<Meeting>(1);
   }
 
-  /// Columns of v and of the parts of r, padding included.
+  /// Columns of v and of the parts of r, including padding.
   [[nodiscard]] static std::size_t padded_columns(std::size_t columns) {
     const DenseShape shape = dense_layout(storage, columns);
     return std::max(static_cast<std::size_t>(shape.parts) * shape.part_columns, round_up(columns, 64));
@@ -145,7 +145,7 @@ class Pass final : public DensePass {
  private:
   using Compute = typename Numbers<storage>::Compute;
 
-  /// As many clusters as run at once (they wait for each other), as many slots as fit into shared memory.
+  /// As many clusters as run at once (they wait for each other), and as many slots as fit into shared memory.
   void fit_to_device() {
     const RoundsKernel kernel = rounds_kernel_of<storage>(shape_.groups);
     int device = 0, shared_bytes = 0, processors = 0;

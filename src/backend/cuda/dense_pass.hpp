@@ -1,4 +1,4 @@
-// One read of a stored kernel a round.
+// Rounds that read a stored kernel once.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace fedsinkhorn::cuda {
 
 /// How K is stored and what products are formed in. float64, float32: both. mixed: stored as float32, all sums in
-/// float64. bfloat16: stored so, products in float32.
+/// float64. bfloat16: stored as bfloat16, products in float32.
 enum class Storage { float64, float32, mixed, bfloat16 };
 
 [[nodiscard]] constexpr std::size_t bytes_of(Storage storage) {
@@ -25,7 +25,7 @@ struct StoredKernel {
   std::size_t stride = 0;
 };
 
-/// Elements from one row to the next that DensePass wants.
+/// The row stride that DensePass needs, in elements.
 [[nodiscard]] std::size_t dense_stride(Storage storage, std::size_t columns);
 
 /// Products with a stored kernel for one target. Owns its scratch memory.
@@ -40,8 +40,8 @@ class DensePass {
   virtual void apply_transposed(const StoredKernel& kernel, const double* u, double* r, cudaStream_t stream) = 0;
   virtual void fused(const StoredKernel& kernel, const double* a, const double* v, double* q, double* u, double* r,
                      cudaStream_t stream) = 0;
-  /// Whether rows are short enough for one read of the kernel a round, and many rounds in a launch. Else a round takes
-  /// two reads.
+  /// Whether rows are short enough to read the kernel once per round and to make many rounds per launch. Otherwise a
+  /// round reads the kernel twice.
   [[nodiscard]] virtual bool reads_once() const = 0;
   /// rounds.targets is 1.
   virtual void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) = 0;

@@ -1,4 +1,4 @@
-// The two products with a stored kernel, each alone.
+// The two products with a stored kernel, one at a time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@ namespace fedsinkhorn::cuda::dense {
 
 constexpr int kProductThreads = 256;
 constexpr int kProductWarps = kProductThreads / 32;
-/// Rows a block multiplies with v at once.
+/// Rows that a block multiplies with v at once.
 constexpr int kRowsAtOnce = 4;
 /// r is summed over chunks of rows first, then over the chunks: at least this many rows, at most this many chunks.
 constexpr int kLeastChunk = 256;
@@ -33,7 +33,7 @@ template <Storage storage>
   return (columns + Numbers<storage>::per_group - 1) / Numbers<storage>::per_group;
 }
 
-/// v as the products want it, zero beyond the columns.
+/// Converts v for the products; zero beyond the columns.
 template <Storage storage>
 __global__ void prepare_kernel(const double* v, int columns, typename Numbers<storage>::Compute* to) {
   using Compute = typename Numbers<storage>::Compute;
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kProductThreads, 4)
   q[first + line] = sum * Numbers<storage>::scale;
 }
 
-/// Parts of r = K' u: of blockIdx.y's chunk of rows. A warp has every eighth row, a lane 16 bytes of columns.
+/// Parts of r = K' u, over blockIdx.y's chunk of rows. A warp has every eighth row, a lane 16 bytes of columns.
 template <Storage storage>
 __global__ void __launch_bounds__(kProductThreads, 4)
     transposed_kernel(const Matrix matrix, const double* __restrict__ u, int chunk, std::size_t pitch,

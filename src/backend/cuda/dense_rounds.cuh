@@ -1,21 +1,21 @@
-// Rounds of Sinkhorn with one read of the stored kernel each, in one launch.
+// Rounds of Sinkhorn that each read the stored kernel once, in one launch.
 //
 // A block has a part of the columns of some rows; v and its sum of r stay in registers, column by column. Its warps:
 //   14 consumers   the dots K v of step s + 1, then r += u K of step s, from a ring in shared memory
 //   1 reducer      q = the dots of all warps and of all blocks of the cluster, u = a / q
 //   1 producer     keeps the ring full
-// They meet at barriers in shared memory, so the reducer's latency hides behind the consumers' next step. After each
-// round the blocks wait for each other twice: for all parts of r, and for the new v. K does not depend on v: the
-// producer fills the ring with the next round's rows meanwhile, and memory does not rest.
+// They synchronize at barriers in shared memory, so the reducer's latency hides behind the consumers' next step. After
+// each round the blocks wait for each other twice: for all parts of r, and for the new v. K does not depend on v, so
+// meanwhile the producer fills the ring with the next round's rows, and memory stays busy.
 #pragma once
 
-#include "backend/cuda/dense_columns.cuh"
+#include "backend/cuda/dense_consumer.cuh"
 #include "backend/cuda/dense_task.cuh"
 #include "core/half_step.hpp"
 
 namespace fedsinkhorn::cuda::dense {
 
-/// Status of a round from the parts of all blocks. One warp.
+/// Computes the status of a round from the parts of all blocks. One warp.
 __device__ inline void combine_status(const Task& task, int round) {
   const PlainRounds& rounds = task.rounds;
   const int lane = static_cast<int>(threadIdx.x) & 31;
@@ -47,9 +47,9 @@ __device__ inline void combine_status(const Task& task, int round) {
   task.scratch.meeting->stop[round] = error_b <= rounds.tolerance || !safe;
 }
 
-/// Memory serves some multiprocessors faster than others, and a round ends when the slowest team is done. So nobody may
-/// be more than a step ahead of the average: memory then has time for the others. Only the order in time depends
-/// on this. One thread of a team.
+/// Memory serves some multiprocessors faster than others, and a round ends when the slowest team is done. So no team
+/// may be more than a step ahead of the average, to leave bandwidth to the others. Affects only timing. One thread per
+/// team.
 class Pace {
  public:
   __device__ Pace(const Task& task, int all_steps)
@@ -58,10 +58,10 @@ class Pace {
   }
   __device__ void before_step() {
     while (made_ * teams_ > seen_ + lead * teams_) seen_ = count_of(steps_);
-    seen_ = count_of(steps_);  // looked at in the next step: nobody waits for it
+    seen_ = count_of(steps_);  // used in the next step, so nothing waits for it
     count();
   }
-  /// All teams have the same number of steps here: nobody who is done with a round is behind one who is not.
+  /// Equalizes the teams' step counts, so a team that has finished a round is not behind one that has not.
   __device__ void after_round(int steps) {
     if (steps < most_steps_) count();
   }
@@ -80,8 +80,8 @@ class Pace {
   unsigned made_ = 0, seen_ = 0;
 };
 
-/// Whether another round follows, for those who did not decide it. A slot of go_on is written anew two rounds later,
-/// which nobody reaches without rows and u that come after this.
+/// Whether another round follows, for warps that did not decide it. A slot of go_on is rewritten two rounds later; no
+/// warp gets there without rows and u that come after this read.
 template <class Compute, int rows>
 __device__ bool goes_on(Shared<Compute, rows>& shared, int round) {
   wait(&shared.round_ended[round & 1], static_cast<std::uint32_t>(round >> 1) & 1U);
@@ -100,11 +100,11 @@ __device__ void produce(const Task& task, const Place& place, Shared<Compute, ro
     for (int step = from; step < to; ++step, cursor.next(slots)) {
       if (!leader) continue;
       if (place.rank == 0) pace.before_step();
-      wait(&shared.empty[cursor.slot], cursor.parity ^ 1U);  // of a slot never used: at once
+      wait(&shared.empty[cursor.slot], cursor.parity ^ 1U);  // returns at once for an unused slot
       arrive_expecting(&shared.full[cursor.slot], rows * place.bytes);
 #pragma unroll
       for (int i = 0; i < rows; ++i) {
-        // after the last row: the last row again; its u is 0 there
+        // beyond the last row: the last row again; its u is 0 there
         const int row = min((place.team + step * task.shape.teams) * rows + i, task.rows - 1);
         copy_to_shared(ring + cursor.slot * task.shape.slot_bytes + i * place.bytes, part + row * task.row_pitch,
                        place.bytes, &shared.full[cursor.slot]);
@@ -126,7 +126,7 @@ __device__ void produce(const Task& task, const Place& place, Shared<Compute, ro
     __syncwarp();
     if (goes_on(shared, round)) continue;
     if (keeps_status) combine_status(task, round);
-    if (prefetch && leader) {  // copies nobody wants must not outlive the block
+    if (prefetch && leader) {  // unused copies must not outlive the block
       cursor = next_round;
       for (int i = 0; i < ahead; ++i, cursor.next(slots)) wait(&shared.full[cursor.slot], cursor.parity);
     }
@@ -141,7 +141,7 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
   const PlainRounds& rounds = task.rounds;
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int parts = task.shape.parts, teams = task.shape.teams;
-  const int line = min(lane, rows - 1);  // lane i has row i of a step; the others follow the last
+  const int line = min(lane, rows - 1);  // lane i has row i of a step; the others repeat the last
   std::uint32_t number = 0;              // of the step, over all rounds
   for (int round = 0;; ++round) {
     RoundPart part;
@@ -197,144 +197,6 @@ __device__ void reduce(const Task& task, const Place& place, Shared<typename Num
   }
 }
 
-/// Sums over the warp of `count` numbers a lane, count a power of two: lane i * 32 / count has the sum of number i. The
-/// bits do not depend on i.
-template <class Compute, int count>
-__device__ Compute sum_warp(Compute (&x)[count]) {
-  const unsigned lane = threadIdx.x & 31;
-  unsigned distance = 16;
-#pragma unroll
-  for (int width = count / 2; width > 0; width /= 2, distance /= 2) {
-    const bool upper = (lane & distance) != 0;
-#pragma unroll
-    for (int i = 0; i < width; ++i) {
-      const Compute other = __shfl_xor_sync(~0U, upper ? x[i] : x[i + width], distance);
-      x[i] = (upper ? x[i + width] : x[i]) + other;
-    }
-  }
-#pragma unroll
-  for (; distance > 0; distance /= 2) x[0] += __shfl_xor_sync(~0U, x[0], distance);
-  return x[0];
-}
-
-template <Storage storage, int groups, int rows>
-__device__ void consume(const Task& task, const Place& place, Shared<typename Numbers<storage>::Compute, rows>& shared,
-                        const unsigned char* ring) {
-  using Compute = typename Numbers<storage>::Compute;
-  constexpr int per_group = Numbers<storage>::per_group;
-  const std::uint32_t slots = static_cast<std::uint32_t>(task.shape.slots);
-  const std::uint32_t thread = threadIdx.x;
-  const unsigned lane = thread & 31, warp = thread >> 5;
-  const std::size_t first = place.rank * task.shape.part_columns;
-  Compute v[groups][per_group], r[groups][per_group];
-
-  const auto number_of = [&](int g) { return static_cast<std::uint32_t>(g * kConsumerThreads) + thread; };
-  // groups after the end of the part: the last one again, with v = 0 there and r never looked at
-  const auto group_at = [&](const unsigned char* row, int g) {
-    return reinterpret_cast<const uint4*>(row)[min(number_of(g), place.groups - 1)];
-  };
-  Cursor dotted, added;
-  std::uint32_t dots_made = 0, rows_added = 0;
-
-  const auto rows_have_come = [&] { return __any_sync(~0U, has_ended(&shared.full[dotted.slot], dotted.parity)) != 0; };
-  const auto make_dots = [&] {
-    wait(&shared.full[dotted.slot], dotted.parity);
-    const unsigned char* slot = ring + dotted.slot * task.shape.slot_bytes;
-    Compute sums[rows];
-#pragma unroll
-    for (int i = 0; i < rows; ++i) {
-      Compute chains[2] = {};
-#pragma unroll
-      for (int g = 0; g < groups; ++g) {
-        Compute x[per_group];
-        Numbers<storage>::unpack(group_at(slot + i * place.bytes, g), x);
-#pragma unroll
-        for (int e = 0; e < per_group; ++e) chains[e & 1] += x[e] * v[g][e];
-      }
-      sums[i] = chains[0] + chains[1];
-    }
-    const Compute sum = sum_warp<Compute, rows>(sums);
-    const unsigned buffer = dots_made & 1U;
-    if (lane % (32 / rows) == 0) shared.dots[buffer][lane / (32 / rows)][warp] = sum;
-    arrive_as_warp(&shared.dots_ready[buffer]);
-    dotted.next(slots);
-    ++dots_made;
-  };
-  const auto add_rows = [&] {
-    const unsigned buffer = rows_added & 1U;
-    wait(&shared.u_ready[buffer], (rows_added >> 1) & 1U);
-    const unsigned char* slot = ring + added.slot * task.shape.slot_bytes;
-#pragma unroll
-    for (int i = 0; i < rows; ++i) {
-      const Compute u = shared.u[buffer][i];
-#pragma unroll
-      for (int g = 0; g < groups; ++g) {
-        Compute x[per_group];
-        Numbers<storage>::unpack(group_at(slot + i * place.bytes, g), x);
-#pragma unroll
-        for (int e = 0; e < per_group; ++e) r[g][e] += u * x[e];
-      }
-    }
-    arrive_as_warp(&shared.empty[added.slot]);
-    added.next(slots);
-    ++rows_added;
-  };
-
-#pragma unroll
-  for (int g = 0; g < groups; ++g) {
-#pragma unroll
-    for (int e = 0; e < per_group; ++e) {
-      const std::size_t column = first + number_of(g) * per_group + e;
-      const bool inside = number_of(g) < place.groups && column < task.columns;
-      v[g][e] = inside ? static_cast<Compute>(__ldcg(task.rounds.x + column) * Numbers<storage>::scale) : Compute{0};
-    }
-  }
-  for (int round = 0;; ++round) {
-#pragma unroll
-    for (int g = 0; g < groups; ++g) {
-#pragma unroll
-      for (int e = 0; e < per_group; ++e) r[g][e] = 0;
-    }
-    // The next step's dots come before this step's sums, so that the reducer's latency hides behind them, unless their
-    // rows are still on their way: then this step's slot is free the sooner.
-    for (int dots = 0, sums = 0; sums < place.steps;) {
-      const bool early = dots == sums + 1 && dots < place.steps && rows_have_come();
-      if (dots == sums || early) {
-        make_dots();
-        ++dots;
-      } else {
-        add_rows();
-        ++sums;
-      }
-    }
-
-    // 16 bytes at a time: first and per_group are such that all of these are aligned
-    constexpr int per_store = 16 / sizeof(Compute), stores = per_group / per_store;
-    Compute* parts_of_r = static_cast<Compute*>(task.scratch.parts_of_r) + place.team * task.scratch.pitch + first;
-#pragma unroll
-    for (int g = 0; g < groups; ++g) {
-      if (number_of(g) >= place.groups) continue;
-#pragma unroll
-      for (int i = 0; i < stores; ++i) {
-        __stcg(reinterpret_cast<float4*>(parts_of_r + number_of(g) * per_group + i * per_store),
-               packed(&r[g][i * per_store]));
-      }
-    }
-    const bool go_on = finish_columns<storage, rows>(task, round, shared);
-    if (!go_on) return;
-    const Compute* new_v = static_cast<const Compute*>(task.scratch.v) + first;
-#pragma unroll
-    for (int g = 0; g < groups; ++g) {
-      if (number_of(g) >= place.groups) continue;
-#pragma unroll
-      for (int i = 0; i < stores; ++i) {
-        unpacked(__ldcg(reinterpret_cast<const float4*>(new_v + number_of(g) * per_group + i * per_store)),
-                 &v[g][i * per_store]);
-      }
-    }
-  }
-}
-
 template <Storage storage, int groups, int rows>
 __global__ void __launch_bounds__(kBlockThreads, 1) rounds_kernel(const __grid_constant__ Task task) {
   using Numbers = Numbers<storage>;
@@ -355,7 +217,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1) rounds_kernel(const __grid_c
     publish_barriers();
   }
   __syncthreads();
-  cluster_sync();  // nobody sends to a block whose barriers are not there yet
+  cluster_sync();  // no block may send to one whose barriers do not exist yet
   const unsigned warp = threadIdx.x >> 5;
   if (warp < kConsumerWarps) {
     consume<storage, groups, rows>(task, place, shared, ring);
@@ -365,7 +227,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1) rounds_kernel(const __grid_c
     produce(task, place, shared, ring);
   }
   __syncwarp();
-  cluster_sync();  // nor to a block that has gone
+  cluster_sync();  // nor to a block that has ended
   Meeting& meeting = *task.scratch.meeting;
   if (threadIdx.x == 0 && is_last(&meeting.gone, gridDim.x)) {
     meeting.parts_of_r = meeting.new_v = meeting.status[0] = meeting.status[1] = meeting.steps = meeting.gone = 0;

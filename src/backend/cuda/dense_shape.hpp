@@ -15,21 +15,21 @@ constexpr int kMostSlots = 16;
 constexpr int kMostParts = 8;
 constexpr int kMostRounds = 64;
 
-/// The blocks of a cluster share a row, each has a part. Each consumer thread has `groups` groups of 16 bytes of its
-/// block's part; `rows_a_step` rows are summed at a time and lie in one slot of a ring in shared memory.
+/// The blocks of a cluster share a row; each has a part. Each consumer thread has `groups` groups of 16 bytes of its
+/// block's part; `rows_a_step` rows are summed at a time and stored in one slot of a ring in shared memory.
 struct DenseShape {
-  int parts = 0;  ///< 0: rows are too long, K is read twice a round
+  int parts = 0;  ///< 0: rows are too long, K is read twice per round
   int groups = 0;
   int rows_a_step = 0;
   int slots = 0;
   int teams = 0;                 ///< clusters; team t has the steps t, t + teams, ...
-  std::size_t part_columns = 0;  ///< of every part but the last; a multiple of 64 bytes
+  std::size_t part_columns = 0;  ///< of every part except the last; a multiple of 64 bytes
   std::size_t slot_bytes = 0;
 
   [[nodiscard]] constexpr int blocks() const { return teams * parts; }
 };
 
-/// What the columns decide: all but slots and teams.
+/// What depends on the columns: all but slots and teams.
 [[nodiscard]] DenseShape dense_layout(Storage storage, std::size_t columns);
 
 }  // namespace fedsinkhorn::cuda::dense

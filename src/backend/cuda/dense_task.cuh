@@ -1,4 +1,4 @@
-// What the warps of dense_rounds.cuh share.
+// Data shared by the warps of dense_rounds.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,23 +13,22 @@
 
 namespace fedsinkhorn::cuda::dense {
 
-/// Counters that blocks wait for, each in a cache line of its own. Zero, but for stop, before and after a
-/// launch.
+/// Counters that blocks wait for, each in its own cache line. Zero, except stop, before and after a launch.
 struct Meeting {
-  alignas(128) unsigned parts_of_r;  ///< from all blocks and from the producer of the first
-  alignas(128) unsigned new_v;       ///< from all blocks
-  alignas(128) unsigned status[2];   ///< from all blocks and all teams, for rounds of even and odd number
-  alignas(128) unsigned gone;        ///< from all blocks
-  alignas(128) unsigned steps;       ///< of all teams
+  alignas(128) unsigned parts_of_r;  ///< by all blocks and the producer of the first
+  alignas(128) unsigned new_v;       ///< by all blocks
+  alignas(128) unsigned status[2];   ///< by all blocks and all teams, for even and odd rounds
+  alignas(128) unsigned gone;        ///< by all blocks
+  alignas(128) unsigned steps;       ///< by all teams
   alignas(128) int stop[kMostRounds];
 };
 
-/// Memory of the device. Compute is that of the storage.
+/// Device memory. Compute is that of the storage.
 struct Scratch {
   Meeting* meeting = nullptr;
   void* v = nullptr;                ///< Compute[pitch], times the storage's scale; zero beyond the columns
   void* parts_of_r = nullptr;       ///< Compute[teams][pitch]
-  RoundPart* of_rows = nullptr;     ///< [2][teams], of rounds of even and odd number
+  RoundPart* of_rows = nullptr;     ///< [2][teams], for even and odd rounds
   RoundPart* of_columns = nullptr;  ///< [2][blocks]
   std::size_t pitch = 0;            ///< parts * part_columns
 };
@@ -48,12 +47,12 @@ struct Task {
 
 template <class Compute, int rows>
 struct Shared {
-  Barrier full[kMostSlots];   ///< the slot's rows have come
-  Barrier empty[kMostSlots];  ///< all consumers are done with them
-  Barrier dots_ready[2];      ///< of steps of even and odd number
-  Barrier parts_ready[2];     ///< of_parts has come from the whole cluster
+  Barrier full[kMostSlots];   ///< the slot's rows have arrived
+  Barrier empty[kMostSlots];  ///< all consumers have finished with them
+  Barrier dots_ready[2];      ///< for even and odd steps
+  Barrier parts_ready[2];     ///< of_parts has arrived from the whole cluster
   Barrier u_ready[2];
-  Barrier round_ended[2];  ///< go_on is known, for rounds of even and odd number
+  Barrier round_ended[2];  ///< go_on is known, for even and odd rounds
   alignas(16) Compute dots[2][rows][kConsumerWarps];
   double of_parts[2][rows][kMostParts];
   Compute u[2][rows];
@@ -81,8 +80,8 @@ struct Cursor {
 struct Place {
   int rank;  ///< its part of the columns
   int team;
-  int steps;             ///< a round
-  std::uint32_t bytes;   ///< of a row
+  int steps;             ///< per round
+  std::uint32_t bytes;   ///< per row
   std::uint32_t groups;  ///< bytes / 16
 
   __device__ Place(const Task& task, int rows_a_step, int per_group)

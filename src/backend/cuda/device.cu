@@ -7,7 +7,7 @@
 namespace fedsinkhorn::cuda {
 namespace {
 
-/// The kernels use instructions of this architecture alone (sm_90a), which no later one has either.
+/// The kernels use instructions that only this architecture (sm_90a) has; later ones do not.
 constexpr int kMajor = 9;
 constexpr int kMinor = 0;
 
@@ -60,7 +60,7 @@ std::uint64_t free_memory(int device) {
   std::size_t total = 0;
   const bool known = cudaSetDevice(device) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess;
   cudaSetDevice(before);
-  cudaGetLastError();  // a device that does not answer is no error of whoever asks next
+  cudaGetLastError();  // an unresponsive device must not cause an error in a later call
   return known ? free : 0;
 }
 

@@ -1,4 +1,4 @@
-// The devices this process sees. No header of CUDA is needed to include this.
+// The devices visible to this process. Including this needs no CUDA header.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace fedsinkhorn::cuda {
 struct DeviceDescription {
   int index = 0;
   std::string name;
-  std::string address;  ///< on the PCI bus: tells it from the others of the machine, whatever their numbers here
+  std::string address;  ///< on the PCI bus: identifies it in this machine, whatever its number here
   int major = 0;        ///< compute capability
   int minor = 0;
   std::uint64_t memory = 0;  ///< bytes
   bool supported = false;    ///< this build has code for it
 };
 
-/// In the order of their numbers. Empty where there are none, for whatever reason.
+/// In order of their numbers. Empty if there are none, for any reason.
 [[nodiscard]] std::vector<DeviceDescription> devices();
 
-/// Of that device at this moment, in bytes; 0 where it does not answer. Takes some of it for this process.
+/// Free memory of that device now, in bytes; 0 if it does not respond. The query itself takes some memory.
 [[nodiscard]] std::uint64_t free_memory(int device);
 
-/// Empty if some device is supported; else the reason, one line.
+/// Empty if some device is supported; otherwise the reason, in one line.
 [[nodiscard]] std::string why_no_device();
 
 }  // namespace fedsinkhorn::cuda

@@ -7,7 +7,7 @@
 namespace fedsinkhorn::cuda {
 namespace {
 
-/// Rounds from one look of the host to the next, at most; fewer where they take long, so that a stop is heard.
+/// Maximum rounds between checks by the host; fewer if rounds are slow, so that a stop request is noticed.
 constexpr int kBatch = 64;
 constexpr double kBatchSeconds = 0.3;
 constexpr double kGrowth = 8;
@@ -16,7 +16,7 @@ constexpr int kThreads = 128;
 /// The larger one; NaN is larger than any number.
 __host__ __device__ double worse(double x, double y) { return x >= y || x != x ? x : y; }
 
-/// All targets of a round, put together.
+/// All targets of a round combined.
 struct Together {
   SeenRound seen;
   int converged = 0;
@@ -53,14 +53,14 @@ struct Together {
     stretched = stretched || other.stretched;
     unusable = unusable || other.unusable;
   }
-  /// Whether the host should have a look.
+  /// Whether the host should check.
   [[nodiscard]] __host__ __device__ bool wants_host(int targets, const LoopControl& control) const {
     const bool half_done = converged > 0 && 2 * converged >= targets;
     return unusable || stretched || half_done || seen.gain <= control.goal_gain;
   }
 };
 
-/// After a round: the record, and whether to go on. One block.
+/// After a round: records it and decides whether to continue. One block.
 __global__ void __launch_bounds__(kThreads)
     end_round(cudaGraphConditionalHandle handle, int targets, const RoundStatus* plain,
               const AndersonRound* accelerated, LoopControl* control, SeenRound* seen) {
@@ -107,7 +107,7 @@ double DeviceLoop::bytes(std::size_t targets, std::size_t rows, std::size_t colu
   return vectors + status + (memory > 0 ? AndersonOnDevice::bytes(targets, rows, columns, memory) : 0);
 }
 
-// Everything stays where it is until the number of targets or the method changes: the graph has the addresses in it.
+// Memory stays in place until the number of targets or the method changes: the graph contains the addresses.
 void DeviceLoop::make_room(const LoneRounds& rounds) {
   const std::size_t n = kernel_.rows();
   const std::size_t m = kernel_.columns();
@@ -210,7 +210,7 @@ LoopControl DeviceLoop::make_batch_by_graph(const LoopControl& control) {
   if (graph_.is_built()) {
     graph_.launch(stream);
   } else {
-    // The first round is made by itself, so that whatever must be allocated is when the graph is recorded.
+    // The first round runs outside the graph, so that everything is allocated when the graph is recorded.
     queue_round(cudaGraphConditionalHandle{});
     stream_.wait();
     graph_.build(stream, [this](cudaGraphConditionalHandle handle) { queue_round(handle); });
@@ -221,8 +221,8 @@ LoopControl DeviceLoop::make_batch_by_graph(const LoopControl& control) {
   return *host_control_.data();
 }
 
-// The device decides on a round while it makes the next one. So that the count does not depend on where batches end,
-// the round that decides is followed by one more in any case.
+// The device decides on a round while it makes the next one. The deciding round is always followed by one more, so that
+// the count does not depend on where batches end.
 LoopControl DeviceLoop::make_batch_at_once(const LoopControl& control) {
   const cudaStream_t stream = stream_.get();
   PlainRounds plain = plain_rounds(has_decided_ ? 1 : control.limit);
@@ -254,7 +254,7 @@ LoopControl DeviceLoop::make_batch(const LoopControl& control) {
   copy_on_device(u_, u_before_, n, stream_.get());
   copy_on_device(v_, v_before_, m, stream_.get());
   LoopControl after = kernel_.makes_many_rounds(targets_) ? make_batch_at_once(control) : make_batch_by_graph(control);
-  if (after.unusable) {  // back to where numbers were numbers
+  if (after.unusable) {  // back to the last usable state
     copy_on_device(u_before_, u_, n, stream_.get());
     copy_on_device(v_before_, v_, m, stream_.get());
     after.made = 0;
@@ -273,7 +273,7 @@ std::int64_t DeviceLoop::run(const LoneRounds& rounds) {
   bool look_wanted = false;
   bool goes_on = true;
   while (goes_on && made < rounds.most) {
-    // Looks come at the same rounds however long these take: what is asked for at one must not depend on the clock.
+    // Checks come at fixed rounds, however long these take: decisions must not depend on the clock.
     const std::int64_t to_look = rounds.look_every - made % rounds.look_every;
     control.limit = static_cast<int>(std::min({std::int64_t{batch_}, to_look, rounds.most - made}));
     const auto start = std::chrono::steady_clock::now();
@@ -281,7 +281,7 @@ std::int64_t DeviceLoop::run(const LoneRounds& rounds) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     const double affordable = kBatchSeconds * std::max(after.made, 1) / std::max(taken.count(), 1e-9);
     batch_ = static_cast<int>(std::clamp(std::min(kGrowth * batch_, affordable), 1.0, double{kBatch}));
-    // A round that gave no numbers is for the caller to make in another way.
+    // The caller makes an unusable round in another way.
     const int counted = after.unusable && anderson_ ? after.made - 1 : after.made;
     for (int k = 0; k < counted; ++k) {
       SeenRound seen = host_seen_.data()[k];

@@ -1,4 +1,4 @@
-// Rounds of Sinkhorn on the device, plain or accelerated, without the host: it looks in every so many rounds.
+// Rounds of Sinkhorn on the device, plain or accelerated; the host only checks every so many rounds.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace fedsinkhorn::cuda {
 
-/// What the device goes by after every round, and tells the host.
+/// The device's criteria after every round, and what it reports to the host.
 struct LoopControl {
-  int limit = 0;         ///< rounds at most
-  double tolerance = 0;  ///< of errors as RoundStatus has them; 0: none is small enough
+  int limit = 0;         ///< maximum rounds
+  double tolerance = 0;  ///< for errors as in RoundStatus; 0: no error is small enough
   double safe_scaling = 1e100;
   double goal_gain = -1;
   int made = 0;  ///< rounds so far
@@ -30,7 +30,7 @@ class DeviceLoop {
   /// Returns how many rounds were made. On return u and v are those of the last one that counts.
   [[nodiscard]] std::int64_t run(const LoneRounds& rounds);
 
-  /// The kernel has changed in more than its potentials: rounds are recorded anew.
+  /// Call if more than the kernel's potentials has changed: rounds are recorded again.
   void forget() { graph_.clear(); }
 
   [[nodiscard]] static double bytes(std::size_t targets, std::size_t rows, std::size_t columns, std::size_t memory);
@@ -52,7 +52,7 @@ class DeviceLoop {
   std::size_t memory_ = 0;  // differences; 0: plain
   Norm norm_ = Norm::l1;
   DeviceBuffer<double> a_, b_, u_, v_, x_, q_, r_;
-  DeviceBuffer<double> u_next_;               // accelerated: of a round that may be rejected
+  DeviceBuffer<double> u_next_;               // accelerated: from a round that may be rejected
   DeviceBuffer<double> u_before_, v_before_;  // plain: before a batch
   DeviceBuffer<RoundStatus> status_;
   DeviceBuffer<int> made_;
@@ -66,7 +66,7 @@ class DeviceLoop {
   std::unique_ptr<AndersonOnDevice> anderson_;
   RepeatedGraph graph_;
   bool has_decided_ = false;  // on the last round of a batch of many
-  int batch_ = 1;  // rounds that the last ones let expect to take no longer than the host may be kept waiting
+  int batch_ = 1;             // rounds expected, from the last ones, to take no longer than the host may wait
 };
 
 }  // namespace fedsinkhorn::cuda

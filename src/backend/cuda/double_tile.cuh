@@ -5,7 +5,7 @@
 
 namespace fedsinkhorn::cuda {
 
-/// Copies x as float64 of one step after the other.
+/// Copies x as float64, one step after the other.
 template <class Tile>
 class DoubleXLoader {
  public:
@@ -112,9 +112,9 @@ struct DoubleTile : TileShape<StoredAs, is_transposed, tile_targets, 32, 16, 8> 
     return *reinterpret_cast<const T*>(shared);
   }
 
-  /// Half a panel: 8 of the sum. Thread 4 group + quarter holds, for the two k of the tensor core that are its own, two
-  /// outputs and one target of each block. Which entries of the panel those k are is free, as long as both operands
-  /// agree: what lies best in shared memory and in neighbouring registers.
+  /// Half a panel: 8 of the sum. Thread 4 group + quarter holds, for its own two k of the tensor core, two outputs and
+  /// one target of each block. Which panel entries those k are is free, as long as both operands agree: chosen to suit
+  /// shared memory and neighbouring registers.
   template <class Sums>
   static __device__ void multiply_half(Sums& sums, const std::byte* x_panel, const std::byte* k_panel, int target0,
                                        int output0, int half) {

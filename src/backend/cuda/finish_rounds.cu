@@ -19,7 +19,7 @@ unsigned blocks_for(std::size_t entries) {
   return static_cast<unsigned>(std::clamp<std::size_t>(wanted, 1, kMostBlocks));
 }
 
-/// What a part of the entries of one side contributes to RoundStatus.
+/// The contribution of some entries of one side to RoundStatus.
 struct Part {
   double error;
   double least;
@@ -30,7 +30,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 __device__ Part empty_part() { return {0, kInfinity, -kInfinity}; }
 
-/// Unlike fmin and fmax these keep a NaN.
+/// Unlike fmin and fmax, these keep a NaN.
 __device__ double least_of(double x, double y) { return x < y || isnan(x) ? x : y; }
 __device__ double greatest_of(double x, double y) { return x > y || isnan(x) ? x : y; }
 
@@ -40,7 +40,7 @@ __device__ Part join(const Part& x, const Part& y, Norm norm) {
   return {join_errors(x.error, y.error, norm), least_of(x.least, y.least), greatest_of(x.greatest, y.greatest)};
 }
 
-/// One more entry: its marginal's deviation and the sum (q or r) it came from.
+/// Adds one entry: the deviation of its marginal, and the sum (q or r) it came from.
 __device__ void add(Part& part, double deviation, double sum, Norm norm) {
   const double size = norm == Norm::l2 ? deviation * deviation : fabs(deviation);
   part.error = join_errors(part.error, size, norm);
@@ -48,7 +48,7 @@ __device__ void add(Part& part, double deviation, double sum, Norm norm) {
   part.greatest = greatest_of(part.greatest, sum);
 }
 
-/// The join of all threads' parts, in a fixed order; valid in thread 0.
+/// Joins all threads' parts, in a fixed order; valid in thread 0.
 __device__ Part join_block(Part part, Norm norm) {
   __shared__ Part of_warp[kWarps];
   for (unsigned step = 16; step > 0; step /= 2) {
@@ -65,7 +65,7 @@ __device__ Part join_block(Part part, Norm norm) {
   return part;
 }
 
-/// scaling * sum, where no scaling means no mass, whatever the sum.
+/// scaling * sum; a zero scaling means no mass, whatever the sum.
 __device__ double mass(double scaling, double sum) { return scaling == 0 ? 0 : scaling * sum; }
 
 /// error of (old u) q - a, then u = a / q. Block (x, k): a share of the rows of target k.
@@ -82,7 +82,7 @@ __global__ void finish_rows(std::size_t n, const double* a, const double* q, dou
   if (threadIdx.x == 0) parts[target * kMostBlocks + blockIdx.x] = part;
 }
 
-/// Joins that many parts by the threads of a block, in a fixed order; valid in thread 0.
+/// Joins `count` parts with the threads of a block, in a fixed order; valid in thread 0.
 __device__ Part join_parts(const Part* parts, unsigned count, Norm norm) {
   Part part = empty_part();
   for (unsigned k = threadIdx.x; k < count; k += kThreads) part = join(part, parts[k], norm);
@@ -103,7 +103,7 @@ struct FinishColumns {
   RoundStatus* status;  ///< of this round
 };
 
-/// error of x r - b, then v = b / r. The last block of a target to come joins the parts of all into the status.
+/// error of x r - b, then v = b / r. The last block of a target to arrive joins all parts into the status.
 __global__ void finish_columns(FinishColumns job) {
   const std::size_t target = blockIdx.y;
   const double* b = job.b + target * job.m;
@@ -145,7 +145,7 @@ __global__ void finish_columns(FinishColumns job) {
 
 constexpr std::size_t kPartDoubles = sizeof(Part) / sizeof(double);
 
-/// Parts of the rows, then those of the columns.
+/// Parts of the rows, then of the columns.
 Part* row_parts(const DeviceBuffer<double>& parts) { return reinterpret_cast<Part*>(parts.data()); }
 Part* column_parts(const DeviceBuffer<double>& parts, std::size_t targets) {
   return row_parts(parts) + targets * kMostBlocks;

@@ -1,4 +1,4 @@
-// What follows the products of a round, for operators that have no faster way of their own.
+// What follows the products of a round, for operators without a faster way of their own.
 #pragma once
 
 #include "backend/cuda/operator.hpp"
@@ -12,8 +12,8 @@ void divide(std::size_t rows, std::size_t targets, const double* a, const double
 /// *made = count.
 void report_rounds(int count, int* made, cudaStream_t stream);
 
-/// Owns its scratch memory, which grows with the largest number of targets seen. Sums in a fixed order. Call rows and
-/// then columns for each round, on one stream.
+/// Owns its scratch memory, which grows with the largest number of targets seen. Sums in a fixed order. For each round,
+/// call rows and then columns, on one stream.
 class RoundFinisher {
  public:
   RoundFinisher() = default;
@@ -23,7 +23,7 @@ class RoundFinisher {
   /// After r = K' u: error_b of x, then v = b / r, and the status.
   void columns(const PlainRounds& rounds, int index, const double* x, std::size_t m, cudaStream_t stream);
 
-  /// All of rounds.count, without a look at the tolerance. apply(x) queues q = K x, apply_transposed() r = K' u.
+  /// Makes all rounds.count rounds, ignoring the tolerance. apply(x) queues q = K x, apply_transposed() r = K' u.
   template <class Apply, class ApplyTransposed>
   void make_rounds(const PlainRounds& rounds, std::size_t n, std::size_t m, const Apply& apply,
                    const ApplyTransposed& apply_transposed, cudaStream_t stream) {
@@ -42,7 +42,7 @@ class RoundFinisher {
   void reserve(std::size_t targets, cudaStream_t stream);
 
   DeviceBuffer<double> parts_;
-  unsigned row_blocks_ = 0;         ///< parts each target has from the last call of rows
+  unsigned row_blocks_ = 0;         ///< parts per target from the last call of rows
   DeviceBuffer<unsigned> arrived_;  ///< zero between calls
 };
 

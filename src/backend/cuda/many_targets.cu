@@ -19,7 +19,7 @@ class Products final : public ManyTargets {
   void apply(const StoredKernel& kernel, std::size_t targets, const double* v, double* q,
              cudaStream_t stream) override {
     if (!cublas_) return own_->multiply(kernel, false, targets, v, q, stream);
-    // Q' = K V': what lies row by row here is transposed to cuBLAS.
+    // Q' = K V': what is stored row by row here is transposed for cuBLAS.
     cublas_->multiply(kernel.rows, targets, kernel.columns, {entries(kernel), kernel.stride, true},
                       {v, kernel.columns, false}, q, kernel.rows, stream);
   }
@@ -59,7 +59,7 @@ class Products final : public ManyTargets {
 }  // namespace
 
 std::unique_ptr<ManyTargets> make_many_targets(Storage storage, Multiplier multiplier) {
-  // A kernel in fewer bits would have to be widened for cuBLAS first; our own products read it as it is.
+  // cuBLAS would need a kernel in fewer bits widened first; our own products read it as it is.
   const bool ask_cublas = multiplier != Multiplier::own && storage == Storage::float64;
   auto cublas = ask_cublas ? make_cublas() : nullptr;
   if (!cublas && multiplier == Multiplier::cublas) return nullptr;

@@ -22,16 +22,15 @@ class ManyTargets {
   virtual void fused(const StoredKernel& kernel, std::size_t targets, const double* a, const double* v, double* q,
                      double* u, double* r, cudaStream_t stream) = 0;
   virtual void rounds(const StoredKernel& kernel, const PlainRounds& rounds, cudaStream_t stream) = 0;
-  /// Who multiplies: "cublas" or "own".
+  /// The library in use: "cublas" or "own".
   [[nodiscard]] virtual const char* library() const = 0;
 };
 
-/// Who multiplies. best: cuBLAS for float64 if it is there, else our own. With cuBLAS the order of summation depends on
-/// the whole shape; with our own, on the length of the sum and the number of targets alone.
+/// The library to use. best: cuBLAS for float64 if present, else our own. With cuBLAS the order of summation depends on
+/// the whole shape; with our own, only on the length of the sum and the number of targets.
 enum class Multiplier { best, cublas, own };
 
-/// On the current device. Empty if cuBLAS is asked for and not there, or the storage is not float64, which it never
-/// serves here.
+/// On the current device. Empty if cuBLAS is requested but not present, or not used for that storage (only float64).
 [[nodiscard]] std::unique_ptr<ManyTargets> make_many_targets(Storage storage, Multiplier multiplier = Multiplier::best);
 /// Device memory it will take for that many targets.
 [[nodiscard]] double many_targets_bytes(Storage storage, std::size_t rows, std::size_t columns, std::size_t targets);

@@ -16,23 +16,23 @@ namespace {
 
 using namespace online;
 
-/// Who sums. direct: ordinary arithmetic in float64 or float32. tensor: coordinates multiplied by the tensor cores.
+/// How sums are formed. direct: ordinary arithmetic in float64 or float32. tensor: tensor cores multiply coordinates.
 enum class Way { direct64, direct32, tensor };
 
 Way way_for(OnlineAccuracy accuracy, Metric metric, std::size_t dimension) {
   if (accuracy == OnlineAccuracy::float64) return Way::direct64;
-  // Roots want squared distances of close points, which only differences give; beyond few coordinates close points are
-  // few, and can be computed again one by one.
+  // Roots need accurate squared distances of close points, which only differences give. With more than a few
+  // coordinates, close points are rare and can be recomputed one by one.
   if (metric == Metric::euclidean && dimension <= kDirectDimensions) return Way::direct32;
   return Way::tensor;
 }
 
 std::size_t targets_at_once(Way way) { return way == Way::tensor ? kTensorTargets : kDirectTargets; }
 
-/// Targets of the kernel's instance that serves that many.
+/// Number of targets of the kernel instance that serves that many.
 std::size_t kernel_targets(Way way, std::size_t targets) { return targets == 1 ? 1 : targets_at_once(way); }
 
-/// One side's points, and what absorbed potentials make of them.
+/// One side's points, with the absorbed potentials.
 class Cloud {
  public:
   Cloud(const std::vector<double>& points, std::size_t dimension)
@@ -64,13 +64,13 @@ class Cloud {
     return reinterpret_cast<const uint4*>(right_.size() > 0 ? right_.data() : left_.data());
   }
 
-  /// Shifts are the potentials alone; costs come whole from the kernel.
+  /// Shifts are only the potentials; the kernel computes the whole cost.
   void absorb_direct(std::size_t dimension, const double* potential, double scale, cudaStream_t stream) {
     squared_norms(points_.data(), count_, dimension, norms_.data(), stream);
     make_shifts(count_, potential, scale, 0, nullptr, 0, shift_.data(), rounded_shift_.data(), rest_.data(), stream);
   }
 
-  /// What of the cost depends on one point alone goes into its shift; root: what coordinates are multiplied by.
+  /// The parts of the cost that depend on one point go into its shift. root: the factor of the coordinates.
   void absorb_tensor(const TensorPlan& plan, Metric metric, std::size_t dimension, const double* potential,
                      double scale, double root, cudaStream_t stream) {
     const std::size_t numbers = padded(count_) * plan.slices * 16;
@@ -100,8 +100,8 @@ class Cloud {
   DeviceBuffer<__half> right_;
 };
 
-/// What coordinates are multiplied by for the tensor cores: their products are then the exponent's part 2 scale x.y of
-/// |x - y|^2, its part scale x.y of 1 - x.y, or the square of scale |x - y|.
+/// The factor of the coordinates for the tensor cores: their products are then the exponent's part 2 scale x.y of |x -
+/// y|^2, its part scale x.y of 1 - x.y, or the square of scale |x - y|.
 double root_for(Metric metric, double scale) {
   switch (metric) {
     case Metric::sqeuclidean: return std::sqrt(2 * scale);
@@ -132,7 +132,7 @@ class Online final : public Operator {
   void absorb(const double* phi, const double* psi, double epsilon, cudaStream_t stream) override {
     scale_ = std::numbers::log2e / epsilon;
     const double root = root_for(metric_, scale_ * unit_);
-    // With an epsilon so small that coordinates do not fit a float16, float32 has no digits of the exponents left.
+    // If epsilon is so small that coordinates do not fit a float16, float32 has no digits left for the exponents.
     const bool fits = root * std::max(x_.largest_coordinate(), y_.largest_coordinate()) <= kLargestCoordinate;
     way_ = fits ? wanted_ : Way::direct64;
     if (way_ == Way::tensor) {
@@ -180,7 +180,7 @@ class Online final : public Operator {
     }
   }
 
-  /// For the targets one launch serves. row_rest: what is left of the rows' shifts; null in float64.
+  /// For the targets of one launch. row_rest: the rounding factors of the rows' shifts; null in float64.
   template <class Real>
   void sum_some(const Cloud& of, const Cloud& over, std::size_t targets, std::size_t kernel, const double* values,
                 DeviceBuffer<Real>& weights, const double* row_rest, const Real* row_shift, const Real* column_shift,
@@ -221,7 +221,7 @@ class Online final : public Operator {
     join_partial(of.count(), targets, kernel, slots, job.partial, row_rest, out, stream);
   }
 
-  /// Slots the product the other way round wants, so that memory is found the first time.
+  /// Slots that the transposed product needs, so that memory is allocated the first time.
   [[nodiscard]] std::size_t other_slots(const Cloud& of) const { return partial_slots(plan_, of.count()); }
 
   std::size_t dimension_;
@@ -231,7 +231,7 @@ class Online final : public Operator {
   TensorPlan plan_;
   Cloud x_;
   Cloud y_;
-  Way way_ = Way::direct64;  ///< of the last absorption
+  Way way_ = Way::direct64;  ///< since the last absorption
   double scale_ = 0;         ///< log2 e / epsilon
   DeviceBuffer<double> weights64_;
   DeviceBuffer<float> weights32_;
@@ -247,7 +247,7 @@ std::unique_ptr<Operator> make_online(const Points& points, OnlineAccuracy accur
 
 double online_bytes(std::size_t rows, std::size_t columns, std::size_t dimension, std::size_t targets,
                     OnlineAccuracy accuracy) {
-  // The metric is not known here: the larger of what any takes.
+  // The metric is not known here: use the largest requirement of any.
   const TensorPlan plan = tensor_plan(accuracy == OnlineAccuracy::float32, Metric::euclidean, dimension);
   const bool tensor = accuracy != OnlineAccuracy::float64;
   const Way way = tensor ? Way::tensor : Way::direct64;

@@ -1,4 +1,4 @@
-// The kernel computed from points whenever it is needed, never stored.
+// The kernel computed from points whenever needed, never stored.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace fedsinkhorn::cuda {
 
-/// float64: costs, exponentials and sums. float32: costs to the accuracy of float32, exponentials in float32, long sums
-/// in float64. tf32: products of coordinates of eleven bits where there are more than 16 of them, the rest as float32;
-/// faster. With the latter two K below 1e-38 is zero, so potentials should be absorbed before u and v have moved by
-/// more than some 1e15; where epsilon is so small that float32 has no digits of the exponents left (coordinates over
-/// the root of epsilon beyond 3e4, or distances over epsilon), float64 steps in.
+/// float64: costs, exponentials and sums. float32: costs to float32 accuracy, exponentials in float32, long sums in
+/// float64. tf32: faster; products of coordinates in eleven bits if there are more than 16 of them, the rest as
+/// float32. In the latter two, K below 1e-38 is zero, so potentials should be absorbed before u and v have moved by
+/// more than about 1e15. If epsilon is so small that float32 has no digits left for the exponents (coordinates over the
+/// root of epsilon beyond 3e4, or distances over epsilon), float64 is used.
 enum class OnlineAccuracy { float64, float32, tf32 };
 
-/// Points as float64, row by row. For cosine they have unit length. For distances it is best if they are centred, by
-/// the same origin for all blocks: the error of an exponent in float32 is relative to squared lengths over epsilon.
+/// Points as float64, row by row. For cosine they have unit length. For distances they are best centred, with the same
+/// origin for all blocks: the error of an exponent in float32 is relative to squared lengths over epsilon.
 struct Points {
   std::vector<double> x, y;
   std::size_t dimension = 1;

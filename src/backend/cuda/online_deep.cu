@@ -63,6 +63,94 @@ __device__ float scaled_distance(const Job<float>& job, std::size_t row, std::si
   return square_root(fmaxf(square, 0.0f));
 }
 
+/// Asks for kDepth slices of kSide rows and of kSide columns.
+__device__ __forceinline__ void copy_stage(const Job<float>& job, std::size_t row, std::size_t column,
+                                           std::size_t slice, Stage& to, Barrier* done) {
+  arrive_expecting(done, sizeof(Stage));
+  for (std::size_t k = 0; k < kSide / 16; ++k) {
+    copy_to_shared(to.rows[k], job.left + ((row / 16 + k) * job.slices + slice) * 32, sizeof(to.rows[k]), done);
+    copy_to_shared(to.columns[k], job.right + ((column / 16 + k) * job.slices + slice) * 32, sizeof(to.columns[k]),
+                   done);
+  }
+}
+
+/// What a lane knows of its rows: [tile of 16 rows][row or row + 8].
+template <bool Euclidean>
+struct LaneRows {
+  std::size_t first;
+  float shift[2][2];
+  float norm[2][2];
+
+  __device__ __forceinline__ LaneRows(const Job<float>& job, std::size_t first_row) : first(first_row) {
+    for (int k = 0; k < 4; ++k) {
+      const std::size_t row = first + static_cast<std::size_t>(k * 8);
+      shift[k / 2][k % 2] = job.row_shift[row];
+      if constexpr (Euclidean) norm[k / 2][k % 2] = static_cast<float>(job.row_norms[row]);
+    }
+  }
+};
+
+/// The exponents of a warp's rows and columns; until all slices are in, what they are made of.
+template <bool Split, bool Euclidean>
+struct Exponents {
+  float t[2][kGroups][2][4];  // [tile of rows][group of 16 columns][half of it][element]
+
+  __device__ __forceinline__ void begin(const Job<float>& job, const LaneRows<Euclidean>& rows,
+                                        std::size_t first_column) {
+#pragma unroll
+    for (int k = 0; k < kGroups * 2 * 4; ++k) {
+      const float shift = Euclidean ? 0 : job.column_shift[first_column + k / 8 * 16 + k / 4 % 2 * 8 + k % 2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) t[r][k / 8][k / 4 % 2][k % 4] = Euclidean ? 0 : rows.shift[r][k % 4 / 2] + shift;
+    }
+  }
+
+  __device__ __forceinline__ void multiply(const Stage& stage, int row_warp, int column_warp, int lane) {
+    uint4 rows[2][kDepth];
+    for (int s = 0; s < kDepth; ++s) {
+      for (int r = 0; r < 2; ++r) rows[r][s] = stage.rows[row_warp * 2 + r][s][lane];
+    }
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      uint4 columns[kDepth];
+      for (int s = 0; s < kDepth; ++s) columns[s] = stage.columns[column_warp * kGroups + group][s][lane];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) multiply_slices<kDepth, Split>(t[r][group], rows[r], columns);
+    }
+  }
+
+  /// All slices are in.
+  template <int Targets>
+  __device__ __forceinline__ void add_to(RowSums<2, Targets>& sums, const Job<float>& job,
+                                         const LaneRows<Euclidean>& rows, std::size_t first_column) {
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const std::size_t column = first_column + static_cast<std::size_t>(group * 16 + half * 8);
+#pragma unroll
+        for (int k = 0; k < 8; ++k) {
+          const int r = k / 4;
+          const int e = k % 4;
+          float& x = t[r][group][half][e];
+          if constexpr (Euclidean) {
+            const std::size_t j = column + static_cast<std::size_t>(e % 2);
+            const std::size_t i = rows.first + static_cast<std::size_t>(r * 16 + e / 2 * 8);
+            const float norm = static_cast<float>(job.column_norms[j]);
+            x = rows.shift[r][e / 2] + job.column_shift[j] - scaled_distance(job, i, j, rows.norm[r][e / 2], norm, x);
+          }
+          x = power_of_two(x);
+        }
+#pragma unroll
+        for (int k = 0; k < Targets; ++k) {
+          const float2 weights = pair_at(job.weights + static_cast<std::size_t>(k) * padded(job.columns) + column);
+          for (int r = 0; r < 2; ++r) sums.add(r, k, t[r][group][half], weights);
+        }
+      }
+    }
+  }
+};
+
 /// Block (x, s): kSide rows, split s of the columns; the coordinates of both pass through shared memory, kDepth slices
 /// at a time. Slot 2 s + h of partial gets the sums over half h of every tile of columns.
 template <bool Split, bool Euclidean, int Targets>
@@ -84,102 +172,38 @@ __global__ void __launch_bounds__(kThreads, Targets == 1 ? 2 : 1) sum_by_deep_pr
   const int steps = tiles * depths;
   const std::size_t block_row = std::size_t{blockIdx.x} * kSide;
   const std::size_t first_row = block_row + static_cast<std::size_t>(row_warp * kWarpRows + place.row);
-
-  if (threadIdx.x == 0) {
-    for (int s = 0; s < kStages; ++s) {
-      init(&full[s], 1);
-      init(&empty[s], kWarps * kArrivalsOfWarp);
-    }
-    publish_barriers();
-  }
-  __syncthreads();
+  make_barriers<kWarps>(full, empty);
 
   const auto queue = [&](int step) {
-    Stage& to = stages[step % kStages];
-    Barrier* done = &full[step % kStages];
     if (step >= kStages) wait(&empty[step % kStages], (step / kStages - 1) % 2);
     const std::size_t slice = static_cast<std::size_t>(step % depths) * kDepth;
     const std::size_t column = begin + static_cast<std::size_t>(step / depths) * kSide;
-    arrive_expecting(done, sizeof(Stage));
-    for (std::size_t k = 0; k < kSide / 16; ++k) {
-      copy_to_shared(to.rows[k], job.left + ((block_row / 16 + k) * job.slices + slice) * 32, sizeof(to.rows[k]), done);
-      copy_to_shared(to.columns[k], job.right + ((column / 16 + k) * job.slices + slice) * 32, sizeof(to.columns[k]),
-                     done);
-    }
+    copy_stage(job, block_row, column, slice, stages[step % kStages], &full[step % kStages]);
   };
   if (threadIdx.x == 0) {
     for (int step = 0; step < min(kStages - 1, steps); ++step) queue(step);
   }
 
-  float row_shift[2][2];
-  float row_norm[2][2];
-  for (int k = 0; k < 4; ++k) {
-    const std::size_t row = first_row + static_cast<std::size_t>(k * 8);
-    row_shift[k / 2][k % 2] = job.row_shift[row];
-    if constexpr (Euclidean) row_norm[k / 2][k % 2] = static_cast<float>(job.row_norms[row]);
-  }
+  const LaneRows<Euclidean> rows(job, first_row);
   RowSums<2, Targets> sums;
   const std::size_t slot = blockIdx.y * 2 + static_cast<std::size_t>(column_warp);
   double* out = job.partial + slot * Targets * padded(job.rows) + first_row - static_cast<std::size_t>(place.row);
   constexpr int kFlushTiles = static_cast<int>(kFloatColumns) / kSide;
 
-  float t[2][kGroups][2][4];  // [tile of rows][group of 16 columns][half of it][element]
+  Exponents<Split, Euclidean> exponents;
   for (int step = 0; step < steps; ++step) {
     if (threadIdx.x == 0 && step + kStages - 1 < steps) queue(step + kStages - 1);
     __syncwarp();
     const int tile = step / depths;
     const std::size_t first_column =
         begin + static_cast<std::size_t>(tile * kSide + column_warp * kWarpColumns + place.column);
-    if (step % depths == 0) {
-#pragma unroll
-      for (int k = 0; k < kGroups * 2 * 4; ++k) {
-        const float shift = Euclidean ? 0 : job.column_shift[first_column + k / 8 * 16 + k / 4 % 2 * 8 + k % 2];
-#pragma unroll
-        for (int r = 0; r < 2; ++r) t[r][k / 8][k / 4 % 2][k % 4] = Euclidean ? 0 : row_shift[r][k % 4 / 2] + shift;
-      }
-    }
+    if (step % depths == 0) exponents.begin(job, rows, first_column);
     wait(&full[step % kStages], step / kStages % 2);
-    const Stage& stage = stages[step % kStages];
-    uint4 rows[2][kDepth];
-    for (int s = 0; s < kDepth; ++s) {
-      for (int r = 0; r < 2; ++r) rows[r][s] = stage.rows[row_warp * 2 + r][s][lane];
-    }
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      uint4 columns[kDepth];
-      for (int s = 0; s < kDepth; ++s) columns[s] = stage.columns[column_warp * kGroups + group][s][lane];
-#pragma unroll
-      for (int r = 0; r < 2; ++r) multiply_slices<kDepth, Split>(t[r][group], rows[r], columns);
-    }
+    exponents.multiply(stages[step % kStages], row_warp, column_warp, lane);
     // All lanes have read the stage; one speaks for them.
     arrive_as_warp(&empty[step % kStages]);
     if (step % depths != depths - 1) continue;
-
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const std::size_t column = first_column + static_cast<std::size_t>(group * 16 + half * 8);
-#pragma unroll
-        for (int k = 0; k < 8; ++k) {
-          const int r = k / 4;
-          const int e = k % 4;
-          float& x = t[r][group][half][e];
-          if constexpr (Euclidean) {
-            const std::size_t j = column + static_cast<std::size_t>(e % 2);
-            const std::size_t i = first_row + static_cast<std::size_t>(r * 16 + e / 2 * 8);
-            const float norm = static_cast<float>(job.column_norms[j]);
-            x = row_shift[r][e / 2] + job.column_shift[j] - scaled_distance(job, i, j, row_norm[r][e / 2], norm, x);
-          }
-          x = power_of_two(x);
-        }
-#pragma unroll
-        for (int k = 0; k < Targets; ++k) {
-          const float2 weights = pair_at(job.weights + static_cast<std::size_t>(k) * padded(job.columns) + column);
-          for (int r = 0; r < 2; ++r) sums.add(r, k, t[r][group][half], weights);
-        }
-      }
-    }
+    exponents.add_to(sums, job, rows, first_column);
     if (tile % kFlushTiles == kFlushTiles - 1 || tile == tiles - 1) {
       sums.flush(out, padded(job.rows), lane, tile < kFlushTiles);
     }

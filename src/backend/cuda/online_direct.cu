@@ -6,16 +6,16 @@
 namespace fedsinkhorn::cuda::online {
 namespace {
 
-constexpr int kLanes = 16;       ///< threads along either side of a tile
-constexpr int kRowsEach = 8;     ///< of a thread, one after the other
-constexpr int kColumnsEach = 4;  ///< of a thread, every 16th
+constexpr int kLanes = 16;       ///< threads along each side of a tile
+constexpr int kRowsEach = 8;     ///< per thread, consecutive
+constexpr int kColumnsEach = 4;  ///< per thread, every 16th
 constexpr int kRows = kLanes * kRowsEach;
 constexpr int kColumns = kLanes * kColumnsEach;
 constexpr int kDepth = 16;  ///< coordinates held at a time
 constexpr int kThreads = kLanes * kLanes;
 static_assert(kColumnTile % kColumns == 0 && kPadding % kRows == 0 && kDepth >= kDirectDimensions);
 
-/// Below this share of the norms a squared distance formed from them is computed again (see cpu::kCancelled).
+/// Below this share of the norms, a squared distance formed from them is recomputed (see cpu::kCancelled).
 constexpr double kCancelled = 1.0 / 256;
 /// The same for 1 - x.y; see Cosine in cost/points_cost.cpp.
 constexpr double kNearlyParallel = 1.0 / (1 << 14);
@@ -68,7 +68,7 @@ __device__ __noinline__ double sum_of_squared_differences(const double* x, const
   return sum;
 }
 
-/// C_ij from what was summed over the coordinates: squared differences if direct, products otherwise.
+/// C_ij from the sum over the coordinates: squared differences if direct, products otherwise.
 template <class Real>
 __device__ Real cost(const Job<Real>& job, bool direct, Real sum, std::size_t row, std::size_t column) {
   if (job.metric == Metric::cosine) {

@@ -10,7 +10,7 @@ constexpr double kCoarse = 4096;  ///< unit of the coarsest piece of a shift
 
 unsigned blocks(std::size_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
-/// Where number k of a slice of a point lies, counted in numbers from the start: as a fragment, and in a block.
+/// Position of number k of a slice of a point, counted in numbers from the start: as a fragment, and in a block.
 __device__ std::size_t fragment_place(std::size_t point, std::size_t slices, std::size_t slice, std::size_t k) {
   const std::size_t lane = point % 8 * 4 + k % 8 / 2;
   const std::size_t number = point % 16 / 8 * 4 + k / 8 * 2 + k % 2;
@@ -31,7 +31,7 @@ __device__ Halves halves(double x) {
   return {hi, isfinite(rest) ? __double2half(rest) : __half{0.0f}};
 }
 
-/// A thread for each coordinate of each padded point.
+/// One thread per coordinate of each padded point.
 __global__ void pack(bool split, const double* points, std::size_t count, std::size_t dimension, double root,
                      std::size_t slices, std::size_t total, __half* left, __half* right) {
   const std::size_t coordinates = (split ? slices / 2 : slices) * 16;
@@ -50,7 +50,7 @@ __global__ void pack(bool split, const double* points, std::size_t count, std::s
   if (split) put(slice + 1, x.lo);
 }
 
-/// A thread for each padded point.
+/// One thread per padded point.
 __global__ void pack_small(const double* points, std::size_t count, std::size_t dimension, double root,
                            const float* shift, std::size_t total, __half* left, __half* right) {
   const std::size_t point = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -80,7 +80,7 @@ __global__ void pack_small(const double* points, std::size_t count, std::size_t 
   while (k < 16) put(k++, __half{0.0f}, __half{0.0f});
 }
 
-/// A warp for each point.
+/// One warp per point.
 __global__ void norms_as_rounded(bool split, const double* points, std::size_t count, std::size_t dimension,
                                  double root, double* norms) {
   const std::size_t point = (std::size_t{blockIdx.x} * kThreads + threadIdx.x) / 32;

@@ -1,8 +1,8 @@
-// What the kernels that sum over points are given, and how the summed points are shared out.
+// The input of the kernels that sum over points, and how the summed points are divided.
 //
 // All of them compute, for points x_i ("rows") and summed points y_j ("columns"), exponents in base 2:
-//   sum_j 2^t_ij w_j^k,   t_ij = row_shift_i + column_shift_j - (log2 e / epsilon) C_ij or what is left of it
-// where the shifts hold the absorbed potentials. The transposed product exchanges the roles of x and y.
+//   sum_j 2^t_ij w_j^k,   t_ij = row_shift_i + column_shift_j - (log2 e / epsilon) C_ij or the rest of it
+// The shifts contain the absorbed potentials. The transposed product swaps x and y.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,11 +17,11 @@ namespace fedsinkhorn::cuda::online {
 
 /// Points are padded to a multiple of this: padded points have a shift of -inf, no weight and zero coordinates.
 constexpr std::size_t kPadding = 256;
-/// Columns are handed out in multiples of this.
+/// Columns are divided in multiples of this.
 constexpr std::size_t kColumnTile = 128;
-/// Most shares the columns of a row are cut into, each summed by one block.
+/// Maximum number of shares of the columns of a row, each summed by one block.
 constexpr std::size_t kMostSplits = 32;
-/// Columns whose terms are summed in float32 before they join a sum in float64; a thread has a quarter of them or less.
+/// Columns summed in float32 before they are added to a float64 sum; a thread has a quarter of them or less.
 constexpr std::size_t kFloatColumns = 4096;
 
 __host__ __device__ constexpr std::size_t round_up(std::size_t x, std::size_t unit) {
@@ -29,9 +29,9 @@ __host__ __device__ constexpr std::size_t round_up(std::size_t x, std::size_t un
 }
 __host__ __device__ constexpr std::size_t padded(std::size_t points) { return round_up(points, kPadding); }
 
-/// Shares of the columns; by their number alone, as the order of summation must be.
+/// Shares of the columns; they depend only on their number, like the order of summation.
 struct Splits {
-  std::size_t columns;  ///< of each share but the last, which may have fewer
+  std::size_t columns;  ///< per share; the last may have fewer
   std::size_t count;
 };
 inline Splits splits_for(std::size_t columns) {
@@ -40,15 +40,15 @@ inline Splits splits_for(std::size_t columns) {
   return {tiles_each * kColumnTile, (tiles + tiles_each - 1) / tiles_each};
 }
 
-/// Real: of shifts, weights and exponentials. Sums go to partial[(slot * targets of the kernel + k) * padded(rows) +
-/// i].
+/// Real: type of shifts, weights and exponentials. Sums go to partial[(slot * targets of the kernel + k) * padded(rows)
+/// + i].
 template <class Real>
 struct Job {
   std::size_t rows;
   std::size_t columns;
   std::size_t dimension;
   Metric metric;
-  double scale;     ///< log2 e / epsilon, times the unit of the coordinates where C is a length
+  double scale;     ///< log2 e / epsilon, times the unit of the coordinates if C is a length
   const double* x;  ///< rows x dimension
   const double* y;  ///< columns x dimension
   const Real* row_shift;
@@ -58,9 +58,9 @@ struct Job {
   const double* column_norms;  ///< squared lengths
   const uint4* left;           ///< fragments of x (see online_fragments.cuh)
   const uint4* right;          ///< fragments of y
-  std::size_t slices;          ///< of 16 numbers, that a fragment's points have
+  std::size_t slices;          ///< of 16 numbers, per point of a fragment
   std::size_t split_columns;
-  std::size_t splits_a_block;  ///< that a block sums one after the other; only sum_by_products
+  std::size_t splits_a_block;  ///< summed by a block one after the other; only sum_by_products
   double* partial;
 };
 

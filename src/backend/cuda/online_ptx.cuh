@@ -1,4 +1,4 @@
-// Instructions of the tensor cores that have no name in C++.
+// Tensor core instructions without a C++ intrinsic.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,11 +15,11 @@ __device__ inline void multiply_add(float (&d)[4], const uint4& a, std::uint32_t
       : "r"(a.x), "r"(a.z), "r"(a.y), "r"(a.w), "r"(b0), "r"(b1), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
 }
 
-/// Start of a warpgroup's products: what was written to registers before is seen by them.
+/// Start of a warpgroup's products: they see what was written to registers before.
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-/// End of a batch of them.
+/// End of a batch of products.
 __device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-/// Until all but the newest Pending batches are complete.
+/// Waits until all but the newest Pending batches are complete.
 template <int Pending>
 __device__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
@@ -32,8 +32,8 @@ __device__ void settle(float (&d)[Count]) {
   for (float& x : d) asm volatile("" : "+f"(x)::"memory");
 }
 
-/// Where the tensor cores find B: blocks of 8 columns by 8 numbers, 128 bytes each; along the 16 numbers the next block
-/// follows at once, along the columns after `stride` bytes.
+/// Descriptor of B for the tensor cores: blocks of 8 columns by 8 numbers, 128 bytes each. Along the 16 numbers the
+/// next block follows at once; along the columns, after `stride` bytes.
 __device__ inline std::uint64_t describe_columns(const void* first, unsigned stride) {
   const auto address = static_cast<std::uint64_t>(__cvta_generic_to_shared(first));
   return (address & 0x3FFFF) >> 4 | std::uint64_t{128 >> 4} << 16 | static_cast<std::uint64_t>(stride >> 4) << 32;

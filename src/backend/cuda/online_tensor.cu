@@ -34,17 +34,93 @@ __device__ constexpr bool by_polynomial(int eighths, int column) {
   return kChosen[eighths] >> (column % 8) & 1;
 }
 
+/// Asks for the tile that begins with that column.
+template <bool Packed, int Slices, int Columns, int Targets>
+__device__ __forceinline__ void copy_tile(const Job<float>& job, std::size_t column, Tile<Slices, Columns, Targets>& to,
+                                          Barrier* done) {
+  arrive_expecting(done, sizeof(to.points) + (Packed ? 0 : sizeof(to.shift)) + sizeof(to.weights));
+  copy_to_shared(to.points, job.right + column * Slices * 2, sizeof(to.points), done);
+  if constexpr (!Packed) copy_to_shared(to.shift, job.column_shift + column, sizeof(to.shift), done);
+  for (int k = 0; k < Targets; ++k) {
+    copy_to_shared(to.weights[k], job.weights + k * padded(job.columns) + column, sizeof(to.weights[k]), done);
+  }
+}
+
+/// The exponents of a warp's 16 rows and a part of a tile's columns, row_shift + column_shift + x'.y', InFlight batches
+/// of them. Packed: the shifts come out of the product.
+template <int Slices, Form PointForm, int Batch, int InFlight>
+struct Exponents {
+  static constexpr int kColumns = Batch * InFlight;
+  static constexpr bool kPacked = PointForm == Form::packed;
+  static constexpr bool kSplit = PointForm == Form::split;
+  float t[InFlight][Batch / 2];
+
+  template <class TileOfColumns>
+  __device__ __forceinline__ void begin(const TileOfColumns& columns, int part, const uint4 (&rows)[Slices],
+                                        const float (&row_shift)[2], const LanePlace& place) {
+    if constexpr (!kPacked) {
+#pragma unroll
+      for (int k = 0; k < kColumns / 8; ++k) {
+        const float2 shift = pair_at(&columns.shift[part + k * 8 + place.column]);
+        float* four = &t[k * 8 / Batch][k * 8 % Batch / 2];
+        four[0] = row_shift[0] + shift.x;
+        four[1] = row_shift[0] + shift.y;
+        four[2] = row_shift[1] + shift.x;
+        four[3] = row_shift[1] + shift.y;
+      }
+    }
+    constexpr std::uint64_t kSlice = 256 >> 4;
+    begin_products();
+#pragma unroll
+    for (int batch = 0; batch < InFlight; ++batch) {
+      const std::uint64_t points = describe_columns(&columns.points[(part + batch * Batch) / 8], Slices * 256);
+#pragma unroll
+      for (int s = 0; s < Slices; ++s) {
+        multiply_add<!kPacked>(t[batch], rows[s], points + kSlice * (kSplit ? s - s % 2 : s));
+        if constexpr (kSplit) {
+          if (s % 2 == 0) multiply_add<true>(t[batch], rows[s], points + kSlice * (s + 1));
+        }
+      }
+      commit_products();
+    }
+  }
+
+  /// The exponentials of one batch while the products of the next are formed.
+  template <int Eighths, int Targets, class TileOfColumns>
+  __device__ __forceinline__ void add_to(RowSums<1, Targets>& sums, const TileOfColumns& columns, int part,
+                                         const LanePlace& place) {
+    unrolled<InFlight>([&](auto index) {
+      constexpr int kIndex = decltype(index)::value;
+      wait_for_products<InFlight - 1 - kIndex>();
+      settle(t[kIndex]);
+#pragma unroll
+      for (int k = 0; k < Batch / 8; ++k) {
+        const float* four = &t[kIndex][k * 4];
+        float terms[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const bool polynomial = by_polynomial(Eighths, k % 4 * 2 + e % 2);
+          terms[e] = polynomial ? power_of_two_by_polynomial(four[e]) : power_of_two(four[e]);
+        }
+        const int column = part + kIndex * Batch + k * 8 + place.column;
+#pragma unroll
+        for (int target = 0; target < Targets; ++target) {
+          sums.add(0, target, terms, pair_at(&columns.weights[target][column]));
+        }
+      }
+    });
+  }
+};
+
 /// Block (x, s): some rows, split s of the columns. Each warp keeps 16 rows in registers and each warpgroup multiplies
 /// 64 with all columns of the split, Batch at a time, from tiles that bulk copies bring; while one waits for its
-/// products others compute exponentials. Packed: the shifts come out of the product.
+/// products others compute exponentials.
 template <int Slices, Form PointForm, int Targets, int Eighths, int Columns, int Batch, int InFlight, int Warps,
           int Blocks>
 __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float> job) {
   using TileOfColumns = Tile<Slices, Columns, Targets>;
-  constexpr int kPart = Batch * InFlight;
-  static_assert(kColumnTile % Columns == 0 && Columns % kPart == 0 && kPadding % (Warps * 16) == 0);
-  constexpr bool kPacked = PointForm == Form::packed;
-  constexpr bool kSplit = PointForm == Form::split;
+  using Part = Exponents<Slices, PointForm, Batch, InFlight>;
+  static_assert(kColumnTile % Columns == 0 && Columns % Part::kColumns == 0 && kPadding % (Warps * 16) == 0);
   extern __shared__ __align__(128) unsigned char storage[];
   auto* stages = reinterpret_cast<TileOfColumns*>(storage);
   __shared__ Barrier full[kStages];
@@ -59,27 +135,12 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
   const int tiles = static_cast<int>((end - begin) / Columns);
   const int split_tiles = static_cast<int>(job.split_columns) / Columns;
   const std::size_t first_row = std::size_t{blockIdx.x} * (Warps * 16) + static_cast<std::size_t>(warp * 16);
-
-  if (threadIdx.x == 0) {
-    for (int s = 0; s < kStages; ++s) {
-      init(&full[s], 1);
-      init(&empty[s], Warps * kArrivalsOfWarp);
-    }
-    publish_barriers();
-  }
-  __syncthreads();
+  make_barriers<Warps>(full, empty);
 
   const auto queue = [&](int tile) {
-    TileOfColumns& to = stages[tile % kStages];
-    Barrier* done = &full[tile % kStages];
     if (tile >= kStages) wait(&empty[tile % kStages], (tile / kStages - 1) % 2);
-    const std::size_t column = begin + static_cast<std::size_t>(tile) * Columns;
-    arrive_expecting(done, sizeof(to.points) + (kPacked ? 0 : sizeof(to.shift)) + sizeof(to.weights));
-    copy_to_shared(to.points, job.right + column * Slices * 2, sizeof(to.points), done);
-    if constexpr (!kPacked) copy_to_shared(to.shift, job.column_shift + column, sizeof(to.shift), done);
-    for (int k = 0; k < Targets; ++k) {
-      copy_to_shared(to.weights[k], job.weights + k * padded(job.columns) + column, sizeof(to.weights[k]), done);
-    }
+    copy_tile<Part::kPacked>(job, begin + static_cast<std::size_t>(tile) * Columns, stages[tile % kStages],
+                             &full[tile % kStages]);
   };
   if (threadIdx.x == 0) {
     for (int tile = 0; tile < min(kAhead, tiles); ++tile) queue(tile);
@@ -101,55 +162,10 @@ __global__ void __launch_bounds__(Warps * 32, Blocks) sum_by_products(Job<float>
     wait(&full[tile % kStages], tile / kStages % 2);
     const TileOfColumns& columns = stages[tile % kStages];
 #pragma unroll 1
-    for (int part = 0; part < Columns; part += kPart) {
-      // t = row_shift + column_shift + x'.y'
-      float t[InFlight][Batch / 2];
-      if constexpr (!kPacked) {
-#pragma unroll
-        for (int k = 0; k < kPart / 8; ++k) {
-          const float2 shift = pair_at(&columns.shift[part + k * 8 + place.column]);
-          float* four = &t[k * 8 / Batch][k * 8 % Batch / 2];
-          four[0] = row_shift[0] + shift.x;
-          four[1] = row_shift[0] + shift.y;
-          four[2] = row_shift[1] + shift.x;
-          four[3] = row_shift[1] + shift.y;
-        }
-      }
-      constexpr std::uint64_t kSlice = 256 >> 4;
-      begin_products();
-#pragma unroll
-      for (int batch = 0; batch < InFlight; ++batch) {
-        const std::uint64_t points = describe_columns(&columns.points[(part + batch * Batch) / 8], Slices * 256);
-#pragma unroll
-        for (int s = 0; s < Slices; ++s) {
-          multiply_add<!kPacked>(t[batch], rows[s], points + kSlice * (kSplit ? s - s % 2 : s));
-          if constexpr (kSplit) {
-            if (s % 2 == 0) multiply_add<true>(t[batch], rows[s], points + kSlice * (s + 1));
-          }
-        }
-        commit_products();
-      }
-      // The exponentials of one batch while the products of the next are formed.
-      unrolled<InFlight>([&](auto index) {
-        constexpr int kIndex = decltype(index)::value;
-        wait_for_products<InFlight - 1 - kIndex>();
-        settle(t[kIndex]);
-#pragma unroll
-        for (int k = 0; k < Batch / 8; ++k) {
-          const float* four = &t[kIndex][k * 4];
-          float terms[4];
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            const bool polynomial = by_polynomial(Eighths, k % 4 * 2 + e % 2);
-            terms[e] = polynomial ? power_of_two_by_polynomial(four[e]) : power_of_two(four[e]);
-          }
-          const int column = part + kIndex * Batch + k * 8 + place.column;
-#pragma unroll
-          for (int target = 0; target < Targets; ++target) {
-            sums.add(0, target, terms, pair_at(&columns.weights[target][column]));
-          }
-        }
-      });
+    for (int part = 0; part < Columns; part += Part::kColumns) {
+      Part exponents;
+      exponents.begin(columns, part, rows, row_shift, place);
+      exponents.template add_to<Eighths>(sums, columns, part, place);
     }
     // All lanes have read the tile; one speaks for them.
     arrive_as_warp(&empty[tile % kStages]);

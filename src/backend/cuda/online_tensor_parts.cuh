@@ -1,6 +1,7 @@
 // What the kernels on the tensor cores share.
 #pragma once
 
+#include "backend/cuda/async_copy.cuh"
 #include "backend/cuda/online_exp2.cuh"
 #include "backend/cuda/online_job.cuh"
 #include "backend/cuda/online_ptx.cuh"
@@ -55,6 +56,19 @@ struct RowSums {
     }
   }
 };
+
+/// For a ring of stages that one thread has filled and all warps empty. All threads of the block.
+template <int Warps, int Stages>
+__device__ __forceinline__ void make_barriers(Barrier (&full)[Stages], Barrier (&empty)[Stages]) {
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Stages; ++s) {
+      init(&full[s], 1);
+      init(&empty[s], Warps * kArrivalsOfWarp);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+}
 
 /// Two neighbouring numbers, the first at an even place.
 __device__ inline float2 pair_at(const float* numbers) { return *reinterpret_cast<const float2*>(numbers); }

@@ -47,7 +47,7 @@ __global__ void join(std::size_t rows, std::size_t kernel_targets, std::size_t s
   out[k * rows + i] = rest != nullptr ? sum * rest[i] : sum;
 }
 
-/// A warp for each point.
+/// One warp per point.
 __global__ void norms_of(const double* points, std::size_t count, std::size_t dimension, double* norms) {
   const std::size_t point = thread() / 32;
   if (point >= count) return;

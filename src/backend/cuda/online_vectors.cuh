@@ -5,13 +5,13 @@
 
 namespace fedsinkhorn::cuda::online {
 
-/// What the potentials of one side put into the exponent, in base 2: shift = scale potential - offset - part norm, as
-/// float64 and rounded to float32; what the rounding left out as a factor, rest = 2^(shift - rounded). -inf stays -inf.
-/// Padded points get -inf. norms may be null.
+/// What the potentials of one side add to the exponent, in base 2: shift = scale potential - offset - part norm, as
+/// float64 and rounded to float32. rest = 2^(shift - rounded) corrects the rounding. -inf stays -inf. Padded points get
+/// -inf. norms may be null.
 void make_shifts(std::size_t count, const double* potential, double scale, double offset, const double* norms,
                  double part, double* shift, float* rounded, double* rest, cudaStream_t stream);
 
-/// weights_j^k = values_j^k rest_j for the kernel's targets, zero for padded points and for k >= targets. rest may be
+/// weights_j^k = values_j^k rest_j for the kernel's targets; zero for padded points and for k >= targets. rest may be
 /// null.
 template <class Real>
 void make_weights(std::size_t count, std::size_t targets, std::size_t kernel_targets, const double* values,

@@ -9,22 +9,22 @@
 namespace fedsinkhorn::cuda {
 namespace {
 
-/// Sums a block has in registers, at most.
+/// Maximum number of sums that a block keeps in registers.
 constexpr std::size_t kLargestTile = 128 * 128;
-/// Segments are multiples of this, which all steps divide.
+/// Segments are multiples of this; every step depth divides it.
 constexpr std::size_t kSegmentUnit = 64;
 
 std::size_t up(std::size_t count, std::size_t unit) { return (count + unit - 1) / unit; }
 
-/// Few targets make few tiles; so the sum is cut, for every multiprocessor to have a part. The parts' sums cost memory
-/// traffic, which many targets need not pay. Independent of the number of outputs, for the order of summation is to be.
+/// Few targets make few tiles, so the sum is cut into segments to occupy all multiprocessors. Their sums cost memory
+/// traffic, which many targets avoid. The order of summation, and so this, must not depend on the number of outputs.
 std::size_t segments_of(std::size_t targets, std::size_t length) {
   if (targets > 256) return 1;
   return up(length, targets <= 64 ? 512 : 1024);
 }
 
-/// Numbers that the parts of a product with that many targets take, or with fewer: targets that have converged go, and
-/// what a graph has recorded must stay where it is.
+/// Memory, in numbers, for the segments of a product with up to that many targets: converged targets are removed, and
+/// memory recorded in a graph must stay in place.
 std::size_t parts_size(std::size_t targets, std::size_t length, std::size_t outputs) {
   std::size_t most = 0;
   for (const std::size_t some : {std::min<std::size_t>(targets, 64), std::min<std::size_t>(targets, 256), targets}) {
@@ -36,7 +36,7 @@ std::size_t parts_size(std::size_t targets, std::size_t length, std::size_t outp
 
 std::size_t terms_stride(std::size_t length) { return up(length, kSegmentUnit) * kSegmentUnit; }
 
-/// x, targets x length, into terms x targets x stride, with zeros from length to stride. Block (., t): target t.
+/// Splits x, targets x length, into terms x targets x stride, zero from length to stride. Block (., t): target t.
 __global__ void split_into_terms(const double* x, int length, __nv_bfloat16* terms, std::size_t stride) {
   const std::size_t k = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (k >= stride) return;
@@ -49,7 +49,7 @@ __global__ void split_into_terms(const double* x, int length, __nv_bfloat16* ter
   }
 }
 
-/// y = the sum of the segments, from the first to the last.
+/// y = sum of the segments, from first to last.
 __global__ void add_segments(const double* parts, int segments, std::size_t size, double* y) {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= size) return;
@@ -58,13 +58,13 @@ __global__ void add_segments(const double* parts, int segments, std::size_t size
   y[i] = sum;
 }
 
-/// Where a product runs: a block per multiprocessor.
+/// Where a product runs: one block per multiprocessor.
 struct Place {
   int multiprocessors = 1;
   cudaStream_t stream = nullptr;
 };
 
-/// Multiplies by tiles of that kind. False, and nothing done, if `all_busy` is asked for and there are too few tiles.
+/// Multiplies with tiles of that kind. If `all_busy` and there are too few tiles, does nothing and returns false.
 template <class Tile>
 bool run(ProductPlan plan, const Place& place, bool all_busy) {
   const auto length = static_cast<std::size_t>(plan.length);
@@ -83,7 +83,7 @@ bool run(ProductPlan plan, const Place& place, bool all_busy) {
   return true;
 }
 
-/// By the largest tiles that leave no multiprocessor idle: they read least.
+/// Uses the largest tiles that leave no multiprocessor idle: they read least.
 template <class Small, class Medium, class Large>
 void run_best(const ProductPlan& plan, const Place& place) {
   if (plan.targets > Medium::targets && run<Large>(plan, place, true)) return;

@@ -8,9 +8,8 @@
 
 namespace fedsinkhorn::cuda {
 
-/// With a kernel of bfloat16 sums have the accuracy of float32, else of float64. Owns its scratch memory, which grows
-/// with the largest product seen. Each output is summed in an order that depends on the length of its sum and on the
-/// number of targets alone.
+/// With a bfloat16 kernel, sums have float32 accuracy, otherwise float64. Owns its scratch memory, which grows with the
+/// largest product seen. The order of summation depends only on the length of the sum and the number of targets.
 class OwnProduct {
  public:
   OwnProduct();
@@ -21,10 +20,10 @@ class OwnProduct {
 
  private:
   int multiprocessors_ = 1;
-  DeviceBuffer<double> begun_;         ///< tiles one block begins and the next one ends
-  DeviceBuffer<int> ready_;            ///< whether they are there
+  DeviceBuffer<double> begun_;         ///< tiles begun by one block and finished by the next
+  DeviceBuffer<int> ready_;            ///< whether they are available
   DeviceBuffer<double> segments_;      ///< sums of parts, before they are added up
-  DeviceBuffer<__nv_bfloat16> terms_;  ///< of x, for a kernel of bfloat16
+  DeviceBuffer<__nv_bfloat16> terms_;  ///< of x, for a bfloat16 kernel
 };
 
 /// Device memory it will take.

@@ -7,7 +7,7 @@
 
 namespace fedsinkhorn::cuda {
 
-/// A graph whose body is repeated as long as a kernel in it sets the condition (cudaGraphSetConditional) to 1.
+/// A graph whose body is repeated while a kernel in it sets the condition (cudaGraphSetConditional) to 1.
 class RepeatedGraph {
  public:
   RepeatedGraph() = default;
@@ -16,7 +16,7 @@ class RepeatedGraph {
   RepeatedGraph& operator=(const RepeatedGraph&) = delete;
 
   [[nodiscard]] bool is_built() const { return executable_ != nullptr; }
-  /// queue_body(handle) queues the body on the stream, where it is not done but recorded; it must not allocate.
+  /// queue_body(handle) queues the body on the stream, which only records it; it must not allocate.
   void build(cudaStream_t stream, const std::function<void(cudaGraphConditionalHandle)>& queue_body);
   void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "launching rounds"); }
   void clear();

@@ -1,4 +1,4 @@
-// What a block knows of a round's errors and range.
+// A block's part of a round's errors and range.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@ struct RoundPart {
   double least = __builtin_huge_val();
   double greatest = -__builtin_huge_val();
 
-  /// A residual and the product it comes from.
+  /// Adds a residual and the product it comes from.
   __device__ void meet(Norm norm, double residual, double product) {
     add_error(norm, norm == Norm::l2 ? residual * residual : fabs(residual));
     widen(product, product);
@@ -21,7 +21,7 @@ struct RoundPart {
     add_error(norm, other.error);
     widen(other.least, other.greatest);
   }
-  /// Of the whole warp, in every lane.
+  /// Joins the whole warp; valid in every lane.
   __device__ void join_warp(Norm norm) {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2) {

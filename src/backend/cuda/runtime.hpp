@@ -15,7 +15,7 @@
 
 namespace fedsinkhorn::cuda {
 
-/// The device or its driver failed. Not the user's input: that is found out before.
+/// The device or its driver failed. Not caused by the user's input, which is checked before.
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,23 +27,23 @@ inline void check(cudaError_t status, const char* doing) {
   throw DeviceError(std::string("CUDA failed (") + doing + "): " + cudaGetErrorString(status));
 }
 
-/// Set when a device no longer answers. Giving anything back would wait for it: then nothing is.
+/// Set when a device no longer responds. Freeing anything would wait for it, so nothing is freed.
 inline std::atomic<bool> has_given_up = false;
 
-/// Memory of the device that is current.
+/// Memory of the current device.
 struct DeviceMemory {
   static cudaError_t allocate(void** data, std::size_t bytes) { return cudaMalloc(data, bytes); }
   static void free(void* data) { cudaFree(data); }
   static constexpr const char* owner = "the device";
-  static constexpr const char* remedy = "use --precision mixed, --kernel online with points, or --backend cpu";
+  static constexpr const char* remedy = "use `precision` mixed, `kernel` online with points, or `backend` cpu";
 };
 
-/// Host memory the device copies from and to without an extra copy by the driver.
+/// Host memory that the device copies from and to without an extra copy by the driver.
 struct PinnedMemory {
   static cudaError_t allocate(void** data, std::size_t bytes) { return cudaMallocHost(data, bytes); }
   static void free(void* data) { cudaFreeHost(data); }
   static constexpr const char* owner = "the host";
-  static constexpr const char* remedy = "use --backend cpu, or a smaller problem";
+  static constexpr const char* remedy = "use `backend` cpu, or a smaller problem";
 };
 
 /// Not initialised.
@@ -51,12 +51,12 @@ template <class T, class Memory>
 class OwnedMemory {
  public:
   OwnedMemory() = default;
-  /// Memory was predicted before; that it is refused all the same means that somebody else has taken it.
+  /// The need was predicted; if memory is refused all the same, another process has taken it.
   explicit OwnedMemory(std::size_t size) : size_(size) {
     if (size == 0) return;
     const cudaError_t status = Memory::allocate(reinterpret_cast<void**>(&data_), size * sizeof(T));
     if (status == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // it is not to be met again
+      cudaGetLastError();  // clears the error
       throw InputError("memory", Memory::owner + (" refused " + std::to_string(size * sizeof(T))) + " bytes",
                        Memory::remedy);
     }
@@ -77,7 +77,7 @@ class OwnedMemory {
 
   [[nodiscard]] T* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// At least that many elements; what was there is lost if it grows.
+  /// At least that many elements; the content is lost if it grows.
   void reserve(std::size_t size) {
     if (size_ >= size) return;
     *this = OwnedMemory();
@@ -104,8 +104,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   [[nodiscard]] cudaStream_t get() const { return stream_; }
-  /// Until all that was queued is done. Looks often at first, since most waits are short; gives up on a device that
-  /// has not answered for kLimit.
+  /// Waits until all queued work is done. Polls often at first, since most waits are short; gives up on a device that
+  /// has not responded for kLimit.
   void wait() const {
     using namespace std::chrono_literals;
     const auto start = std::chrono::steady_clock::now();

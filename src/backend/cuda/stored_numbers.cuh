@@ -1,4 +1,4 @@
-// How numbers of a stored kernel come out of memory, sixteen bytes at a time.
+// Reads the numbers of a stored kernel, sixteen bytes at a time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,8 +9,8 @@
 
 namespace fedsinkhorn::cuda {
 
-/// Compute: what products are formed in. per_group: numbers in 16 bytes. scale: v and u are multiplied by it before
-/// they meet K, and the sums by it afterwards.
+/// Compute: type of the products. per_group: numbers in 16 bytes. scale: multiplies v and u before they meet K, and the
+/// sums afterwards.
 template <Storage storage>
 struct Numbers;
 
@@ -40,9 +40,9 @@ struct Numbers<Storage::float32> {
   }
 };
 
-/// Conversions to float64 are slow. The bits of a finite float32 x >= 0, put where a float64 has its exponent and
-/// fraction, are x 2^-896, zeros and denormal numbers included: two shifts. Half of the 2^896 goes into v and u, half
-/// into the sums, so that nothing leaves the range of float64 as long as v and u are within 1e+-130.
+/// Conversions to float64 are slow. The bits of a finite float32 x >= 0, placed at the exponent and fraction of a
+/// float64, are x 2^-896, including zeros and denormals: two shifts. Half of the 2^896 goes into v and u, half into the
+/// sums, so that nothing leaves the range of float64 while v and u are within 1e+-130.
 template <>
 struct Numbers<Storage::mixed> {
   using Compute = double;

@@ -9,8 +9,8 @@
 namespace fedsinkhorn::cuda {
 
 /// A block's tile: tile_targets x 128 outputs, in steps of step_depth along the sum. Eight warps, each with 32 targets.
-/// The kernel is the tensor core's first operand (16 outputs), x the second (8 targets). What lies along the sum in a
-/// row of shared memory is a panel of a step.
+/// The kernel is the tensor core's first operand (16 outputs), x the second (8 targets). A panel is the part of a step
+/// that one row of shared memory holds along the sum.
 template <class StoredAs, bool is_transposed, int tile_targets, int step_depth, int panel_depth, int x_entry_bytes>
 struct TileShape {
   using Stored = StoredAs;
@@ -27,7 +27,7 @@ struct TileShape {
   static constexpr int sums = output_blocks * target_blocks * 4;  ///< per thread
 
   static constexpr int x_bytes = targets * depth * x_entry_bytes;
-  /// Of one row of the kernel's tile: a panel's worth of a kernel row, or the tile's width of it.
+  /// Per row of the kernel's tile: a panel's worth of a kernel row, or the tile's width of it.
   static constexpr int k_row_bytes = static_cast<int>(sizeof(Stored)) * (transposed ? outputs : panel);
   static constexpr int k_panel_bytes = k_row_bytes * (transposed ? panel : outputs);
   static constexpr int stage_bytes = x_bytes + k_panel_bytes * (depth / panel);
@@ -36,7 +36,7 @@ struct TileShape {
   static_assert(stages >= 3);
 };
 
-/// Copies `bytes` (0..size) from global to shared memory and fills up with zeros.
+/// Copies `bytes` (0..size) from global to shared memory and pads with zeros.
 template <int size>
 __device__ inline void copy_async(std::uint32_t shared, const void* global, int bytes) {
   if constexpr (size == 16) {
@@ -49,14 +49,14 @@ __device__ inline void copy_async(std::uint32_t shared, const void* global, int 
 
 __device__ inline void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-/// Until at most `open` of the groups of copies this thread closed are under way.
+/// Waits until at most `open` of this thread's closed groups of copies are in flight.
 template <int open>
 __device__ inline void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(open) : "memory");
 }
 
-/// Copies the kernel's part of one step after the other, in 16-byte chunks. Row i of the tile has them in the order
-/// chunk ^ Tile::k_swap(i), so that the loads of a fragment meet no bank twice.
+/// Copies the kernel's part, one step after the other, in 16-byte chunks. Row i of the tile has them in the order chunk
+/// ^ Tile::k_swap(i), so that the loads of a fragment have no bank conflicts.
 template <class Tile>
 class KernelLoader {
  public:
@@ -101,7 +101,7 @@ class KernelLoader {
  private:
   using Stored = typename Tile::Stored;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(Stored));
-  static constexpr int chunks = (Tile::transposed ? Tile::outputs : Tile::depth) / per_chunk;  ///< of one kernel row
+  static constexpr int chunks = (Tile::transposed ? Tile::outputs : Tile::depth) / per_chunk;  ///< per kernel row
   static constexpr int rows = Tile::transposed ? Tile::depth : Tile::outputs;
   static constexpr int rows_at_once = Tile::threads / chunks;
 
@@ -114,20 +114,20 @@ class KernelLoader {
   const Stored* from_ = nullptr;
 };
 
-/// Copies both operands of one step after the other, through all parts of a share.
+/// Copies both operands, one step after the other, through all parts of a share.
 template <class Tile>
 class Loader {
  public:
   __device__ Loader(const ProductPlan& plan, const Share& share)
       : plan_(plan), share_(share), kernel_(plan), x_(plan) {}
 
-  /// How many steps can be loaded before this is asked again; at least one.
+  /// Number of steps that can be loaded before the next call; at least one.
   __device__ int steps_ahead() {
     if (steps_left_ == 0) enter();
     return steps_left_;
   }
-  /// The next step into that stage; zeros after the last one. No branches: they would make the warp wait for all that
-  /// its tensor core has under way.
+  /// Loads the next step into that stage; zeros after the last one. No branches: they would make the warp wait for all
+  /// pending work of its tensor core.
   __device__ void load(std::uint32_t stage) {
     x_.load(stage);
     kernel_.load(stage);
@@ -157,7 +157,7 @@ class Loader {
   int steps_left_ = 0;
 };
 
-/// The product. Tile::multiply adds the products of a step to the warp's sums and calls `meanwhile` early on, when the
+/// The product. Tile::multiply adds the products of a step to the warp's sums and calls `meanwhile` early, once the
 /// tensor cores have work.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::threads, 1) tile_product(const __grid_constant__ ProductPlan plan) {
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(Tile::threads, 1) tile_product(const __grid_co
       step += run;
       for (int i = 0; i < run; ++i) {
         await_copies<Tile::stages - 2>();
-        __syncthreads();  // everyone's copies of this stage are there, and everyone is done with the one before
+        __syncthreads();  // all copies of this stage have arrived, and all threads have finished with the previous one
         Tile::multiply(sums, shared + stage * Tile::stage_bytes, target0, output0,
                        [&] { load(stage == 0 ? Tile::stages - 1 : stage - 1); });
         stage = stage + 1 == Tile::stages ? 0 : stage + 1;

@@ -1,4 +1,4 @@
-// Who multiplies which part of a product.
+// Which block multiplies which part of a product.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 namespace fedsinkhorn::cuda {
 
 /// y = x K' or x K in tiles of targets x outputs. The sum over `length` is cut into `segments`, each of `steps` steps
-/// of the tile's depth; each is summed from the first to the last step whoever does it, so the order of summation
-/// depends on segments and length alone, not on the number of multiprocessors.
+/// of the tile's depth. Each segment is summed from its first to its last step whichever blocks do it, so the order of
+/// summation depends only on segments and length, not on the number of multiprocessors.
 struct ProductPlan {
-  const void* x = nullptr;       ///< row by row, in the form the tile reads
+  const void* x = nullptr;       ///< row by row, in the tile's format
   std::size_t x_stride = 0;      ///< elements from one target to the next
   const void* kernel = nullptr;  ///< stored row by row
   std::size_t stride = 0;        ///< of the stored kernel; a multiple of 16 bytes
@@ -21,8 +21,8 @@ struct ProductPlan {
   int output_tiles = 0;
   int segments = 1;
   int steps = 0;
-  void* begun = nullptr;  ///< a tile of sums per block, for the next block to go on with
-  int* ready = nullptr;   ///< per block: 1 if that tile is there; 0 between launches
+  void* begun = nullptr;  ///< a tile of sums per block, for the next block to continue
+  int* ready = nullptr;   ///< per block: 1 if that tile is available; 0 between launches
 };
 
 /// Part of a tile: steps begin..end of a segment.
@@ -32,8 +32,8 @@ struct TilePart {
 };
 
 /// The parts of one block: an equal share of all steps of all tiles, so that no multiprocessor idles. A share begins
-/// and ends inside tiles. The last tile comes first: its begun sums are ready long before the next block, which ends
-/// with them, asks for them. Shares are at least a tile long, so at most two blocks meet in a tile.
+/// and ends inside tiles. Its last tile comes first: the sums begun there are ready long before the next block, which
+/// finishes them, needs them. Shares are at least a tile long, so at most two blocks meet in a tile.
 class Share {
  public:
   __device__ explicit Share(const ProductPlan& plan) {
@@ -59,14 +59,14 @@ class Share {
   int first_tile_, last_tile_, first_step_, last_step_;
 };
 
-/// The whole block wrote the sums it began; the next block may have them.
+/// The whole block has written the sums it began; the next block may use them.
 __device__ inline void hand_over(int* ready) {
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) asm volatile("st.release.gpu.s32 [%0], 1;" ::"l"(ready + blockIdx.x) : "memory");
 }
 
-/// Waits for the block before. The flag goes back to 0 for the next launch.
+/// Waits for the previous block. Resets the flag to 0 for the next launch.
 __device__ inline void take_over(int* ready) {
   if (threadIdx.x == 0) {
     int* flag = ready + blockIdx.x - 1;

@@ -1,9 +1,9 @@
 // Copies between host and device, and clearing, that are complete when they return.
 //
-// cudaMemcpy from pageable memory may return before the data has arrived, cudaMemset before it has started, and neither
-// is ordered with the streams of this project, which are made with cudaStreamNonBlocking. A kernel on such a stream
-// could run first. So nothing else calls those two functions (tests/cuda/blocking_calls.cmake looks for them): what
-// must be ordered is queued on the stream that uses it, and everything else goes through this file.
+// cudaMemcpy from pageable memory may return before the data has arrived, cudaMemset before it has started. Neither is
+// ordered with the streams of this project, which are created with cudaStreamNonBlocking, so a kernel on such a stream
+// could run first. So nothing else calls those two functions (tests/cuda/blocking_calls.cmake checks): what must be
+// ordered is queued on the stream that uses it, and everything else goes through this file.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@
 
 namespace fedsinkhorn::cuda {
 
-/// The data has arrived when this returns. Nothing that runs on the device may use `to` meanwhile.
+/// The data has arrived when this returns. Nothing on the device may use `to` meanwhile.
 template <class T>
 void copy_to_device(std::span<const T> from, T* to) {
   if (from.empty()) return;
@@ -25,7 +25,7 @@ void copy_to_device(std::span<const T> from, T* to) {
   check(cudaStreamSynchronize(cudaStreamPerThread), "copying to the device");
 }
 
-/// Precondition: whoever wrote `from` has been waited for, or ran on the default stream.
+/// Precondition: the work that wrote `from` has been waited for, or ran on the default stream.
 template <class T>
 void copy_to_host(const T* from, std::span<T> to) {
   if (to.empty()) return;

@@ -4,14 +4,15 @@
 
 #include "backend/cuda/transfer.hpp"
 #include "cost/block_points.hpp"
-#include "cost/cost_source.hpp"
+#include "cost/cost_input.hpp"
+#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {
 
 constexpr std::size_t kBytesAtOnce = std::size_t{64} << 20;
 
-/// Some rows at a time through pinned memory, the next ones being read while the last ones travel.
+/// Some rows at a time through pinned memory; the next ones are read while the last ones are being copied.
 template <class T>
 DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream& stream) {
   const std::size_t n = cost.rows();
@@ -33,21 +34,30 @@ DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream&
   return matrix;
 }
 
-bool is_float32(const CostMatrix& cost) { return std::holds_alternative<MatrixView<float>>(cost.matrix); }
+/// Below, a metric that is none of some others is taken for the last one.
+void require_known(Metric metric) {
+  switch (metric) {
+    case Metric::sqeuclidean:
+    case Metric::euclidean:
+    case Metric::cosine: return;
+  }
+  throw InputError("`metric`", "is not one that devices know", "use `backend` cpu");
+}
 
 }  // namespace
 
 DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int threads, const Stream& stream) {
   const std::size_t n = block.rows.size();
   const std::size_t m = block.columns.size();
-  if (std::holds_alternative<PointClouds>(block.input->cost)) {
+  if (block.costs->points() != nullptr) {
     const BlockPoints points = block_points(block);
+    require_known(points.metric);
     return {n, m,
             DevicePoints{on_device(points.x), on_device(points.y), static_cast<int>(points.dimension), points.metric,
                          points.unit}};
   }
   const std::unique_ptr<CostSource> cost = make_cost_source(block, simd);
-  if (is_float32(std::get<CostMatrix>(block.input->cost))) {
+  if (block.costs->shape().entry_bytes == sizeof(float)) {
     return {n, m, DeviceMatrix{upload_matrix<float>(*cost, threads, stream)}};
   }
   return {n, m, DeviceMatrix{upload_matrix<double>(*cost, threads, stream)}};

@@ -8,6 +8,7 @@
 
 #include "core/names.hpp"
 #include "problem/checked_problem.hpp"
+#include "support/kernels.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {
@@ -31,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EveryKernel,
                                             ::testing::Values(Precision::float64, Precision::float32, Precision::mixed),
                                             ::testing::Values(1, 2, 3, 4, 17)),
                          [](const auto& info) {
-                           return std::string(name_of(std::get<0>(info.param))) + "_" +
+                           return KernelName(std::get<0>(info.param)).text() + "_" +
                                   std::string(name_of(std::get<1>(info.param))) + "_" +
                                   std::to_string(std::get<2>(info.param));
                          });
@@ -46,7 +47,7 @@ TEST_P(EveryKernel, MatchesSumsByHand) {
     const CheckedProblem checked = check_problem(problem, Feasibility::check, 1);
     const auto& simd = cpu::simd("auto");
     const auto cost = make_cost_source(checked.block(), simd);
-    const auto kernel = make_kernel({kind, precision, owned.epsilon, 2}, *cost, simd);
+    const auto kernel = testing::make_kernel(kind, {precision, owned.epsilon, 2}, checked.block(), *cost, simd);
     Random random(11);
     std::vector<double> phi(n);
     std::vector<double> psi(m);
@@ -107,7 +108,8 @@ TEST(Threads, AnyNumberGivesTheSameBits) {
     for (const Precision precision : {Precision::float64, Precision::float32, Precision::mixed}) {
       std::vector<std::vector<double>> seen;
       for (const int threads : {1, 2, 3, 5}) {
-        const auto kernel = make_kernel({kind, precision, owned.epsilon, threads}, *cost, simd);
+        const auto kernel =
+            testing::make_kernel(kind, {precision, owned.epsilon, threads}, checked.block(), *cost, simd);
         kernel->absorb(std::vector<double>(checked.n(), 0.1), std::vector<double>(checked.m(), 0.2));
         std::vector<double> q(targets * checked.n());
         std::vector<double> u(targets * checked.n());

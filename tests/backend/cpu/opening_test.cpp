@@ -8,6 +8,7 @@
 #include "backend/cpu/make_kernel.hpp"
 #include "core/names.hpp"
 #include "problem/checked_problem.hpp"
+#include "support/kernels.hpp"
 #include "support/problems.hpp"
 
 namespace fedsinkhorn {
@@ -24,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Opening,
                                             ::testing::Values(Precision::float64, Precision::float32,
                                                               Precision::mixed)),
                          [](const auto& info) {
-                           return std::string(name_of(std::get<0>(info.param))) + "_" +
+                           return KernelName(std::get<0>(info.param)).text() + "_" +
                                   std::string(name_of(std::get<1>(info.param)));
                          });
 
@@ -77,11 +78,12 @@ TEST_P(Opening, FindsPhiAndGivesTheBitsOfAKernelThatWasGivenIt) {
       for (double& x : v) x = random.uniform(0.5, 2);
       for (const Way way : {Way::fused, Way::two_passes, Way::columns_first}) {
         // Products of matrices are shared out by threads, which may show in their last bits.
-        const auto given = make_kernel({kind, precision, owned.epsilon, targets == 1 ? 1 : 3}, *cost, simd);
+        const auto given =
+            testing::make_kernel(kind, {precision, owned.epsilon, targets == 1 ? 1 : 3}, checked.block(), *cost, simd);
         given->absorb(phi, psi);
         const Pass expected = make_pass(*given, way, targets, checked.a, v);
         EXPECT_EQ(make_pass(*given, way, targets, checked.a, v), expected);
-        const auto opened = make_kernel({kind, precision, owned.epsilon, 3}, *cost, simd);
+        const auto opened = testing::make_kernel(kind, {precision, owned.epsilon, 3}, checked.block(), *cost, simd);
         opened->open(psi, kGrid);
         EXPECT_EQ(make_pass(*opened, way, targets, checked.a, v), expected);
         EXPECT_EQ(std::vector<double>(opened->opened().begin(), opened->opened().end()), phi);
@@ -108,7 +110,8 @@ TEST(Opening, ARowWithoutAllowedPairsGetsNoPhi) {
   for (std::size_t j = 0; j < 4; ++j) owned.cost[4 + j] = testing::kInfinity;
   const auto& simd = cpu::simd("auto");
   const auto cost = make_cost_source(checked.block(), simd);
-  const auto kernel = make_kernel({KernelKind::dense, Precision::float64, owned.epsilon, 1}, *cost, simd);
+  const auto kernel =
+      testing::make_kernel(KernelKind::dense, {Precision::float64, owned.epsilon, 1}, checked.block(), *cost, simd);
   kernel->open(std::vector<double>(4), kGrid);
   const Pass pass = make_pass(*kernel, Way::fused, 1, {0.3, 0.3, 0.4}, std::vector<double>(4, 1.0));
   EXPECT_EQ(pass.q[1], 0);

@@ -1,16 +1,20 @@
-#include "cost/matrix_cost.hpp"
+#include "cost/matrix_input.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
 namespace fedsinkhorn {
 namespace {
 
+using RowsDone = std::function<void(std::size_t, std::size_t)>;
+
 template <class T>
 class MatrixCost : public CostSource {
  public:
-  MatrixCost(const MatrixView<T>& matrix, CostBlock block) : matrix_(matrix), block_(std::move(block)) {}
+  MatrixCost(const MatrixView<T>& matrix, CostBlock block, const RowsDone& rows_done)
+      : matrix_(matrix), block_(std::move(block)), rows_done_(rows_done) {}
 
   [[nodiscard]] std::size_t rows() const override { return block_.rows.size(); }
   [[nodiscard]] std::size_t columns() const override { return block_.columns.size(); }
@@ -20,20 +24,20 @@ class MatrixCost : public CostSource {
   [[nodiscard]] const T* row(std::size_t position) const { return matrix_.row(position - block_.first_held); }
   [[nodiscard]] const CostBlock& block() const { return block_; }
   void let_go(std::size_t first, std::size_t last) const {
-    const auto& done = std::get<CostMatrix>(block_.input->cost).rows_done;
-    if (done) done(first - block_.first_held, last - first);
+    if (rows_done_) rows_done_(first - block_.first_held, last - first);
   }
 
  private:
   MatrixView<T> matrix_;
   CostBlock block_;
+  const RowsDone& rows_done_;  // of the input, which the block keeps
 };
 
 template <class T>
 class Straight final : public MatrixCost<T> {
  public:
-  Straight(const MatrixView<T>& matrix, const CostBlock& block)
-      : MatrixCost<T>(matrix, block),
+  Straight(const MatrixView<T>& matrix, const CostBlock& block, const RowsDone& rows_done)
+      : MatrixCost<T>(matrix, block, rows_done),
         consecutive_columns_(block.columns.empty() ||
                              block.columns.back() - block.columns.front() + 1 == block.columns.size()) {}
 
@@ -87,15 +91,42 @@ class Transposed final : public MatrixCost<T> {
   }
 };
 
+template <class T>
+class MatrixInput final : public CostInput {
+ public:
+  MatrixInput(const MatrixView<T>& matrix, RowsDone rows_done) : matrix_(matrix), rows_done_(std::move(rows_done)) {}
+
+  [[nodiscard]] CostShape shape() const override { return {matrix_.rows, matrix_.columns, 0, sizeof(T)}; }
+
+  [[nodiscard]] std::unique_ptr<CostSource> source(const CostBlock& block, const cpu::Simd& /*simd*/) const override {
+    if (block.transposed) return std::make_unique<Transposed<T>>(matrix_, block, rows_done_);
+    return std::make_unique<Straight<T>>(matrix_, block, rows_done_);
+  }
+
+  // In the type it has, without a copy.
+  [[nodiscard]] CostScan scan(const CostBlock& block, const ScanSettings& settings) const override {
+    const std::size_t first_column = block.columns.empty() ? 0 : block.columns.front();
+    const auto row = [&](std::size_t k) { return matrix_.row(block.rows[k] - block.first_held) + first_column; };
+    return scan_rows(
+        block, settings, [&] { return row; },
+        [&](std::size_t k, std::size_t count) {
+          if (rows_done_) rows_done_(block.rows[k] - block.first_held, count);
+        });
+  }
+
+ private:
+  MatrixView<T> matrix_;
+  RowsDone rows_done_;
+};
+
 }  // namespace
 
-std::unique_ptr<CostSource> make_matrix_cost(const CostBlock& block) {
+std::shared_ptr<const CostInput> make_matrix_input(const CostMatrix& cost) {
   return std::visit(
-      [&]<class T>(const MatrixView<T>& matrix) -> std::unique_ptr<CostSource> {
-        if (block.transposed) return std::make_unique<Transposed<T>>(matrix, block);
-        return std::make_unique<Straight<T>>(matrix, block);
+      [&]<class T>(const MatrixView<T>& matrix) -> std::shared_ptr<const CostInput> {
+        return std::make_shared<MatrixInput<T>>(matrix, cost.rows_done);
       },
-      std::get<CostMatrix>(block.input->cost).matrix);
+      cost.matrix);
 }
 
 }  // namespace fedsinkhorn

@@ -1,14 +1,16 @@
-// What is behind MpiSession, for programs of this project that talk to the other ranks themselves.
+// What is behind Session, for programs of this project that talk to the other clients themselves.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "comm/communicator.hpp"
 #include "fedsinkhorn/solve.hpp"
 
 namespace fedsinkhorn {
 
-struct MpiSession::State {
+struct Session::State {
+  std::string transport;
   std::unique_ptr<Communicator> communicator;
 };
 

@@ -1,0 +1,36 @@
+#include "cli/flag_names.hpp"
+
+#include <algorithm>
+
+#include "options/option_table.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Empty if it is none.
+std::string flag_of(const std::string& field, const std::vector<std::string>& old_flags) {
+  // Fields of other structs.
+  for (const char* other : {"metric", "scenario"}) {
+    if (field == other) return "--" + field;
+  }
+  const OptionEntry* option = find_option(field);
+  if (option == nullptr) return "";
+  const bool is_old = std::find(old_flags.begin(), old_flags.end(), option->old_flag) != old_flags.end();
+  return is_old ? std::string(option->old_flag) : option->main_flag();
+}
+
+}  // namespace
+
+std::string with_flags(const std::string& line, const std::vector<std::string>& old_flags) {
+  std::string result = line;
+  for (std::size_t begin = result.find('`'); begin != std::string::npos; begin = result.find('`', begin)) {
+    const std::size_t end = result.find('`', begin + 1);
+    if (end == std::string::npos) break;
+    const std::string flag = flag_of(result.substr(begin + 1, end - begin - 1), old_flags);
+    if (!flag.empty()) result.replace(begin, end + 1 - begin, flag);
+    begin += flag.empty() ? 1 : flag.size();
+  }
+  return result;
+}
+
+}  // namespace fedsinkhorn

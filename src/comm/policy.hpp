@@ -1,0 +1,68 @@
+// Rules for what may leave a client.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "comm/forwarding.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+
+/// A message about to leave.
+struct Departure {
+  Payload kind;
+  std::size_t bytes;
+  std::size_t to;
+};
+
+/// One client's rule. Asked before a byte leaves.
+class PayloadPolicy {
+ public:
+  virtual ~PayloadPolicy() = default;
+  PayloadPolicy() = default;
+  PayloadPolicy(const PayloadPolicy&) = delete;
+  PayloadPolicy& operator=(const PayloadPolicy&) = delete;
+
+  /// Throws InputError to keep the message, which ends the solve at all clients with that line.
+  virtual void check(const Departure& message) = 0;
+};
+
+/// Everything may leave, as it is.
+class OpenPolicy final : public PayloadPolicy {
+ public:
+  void check(const Departure& /*message*/) override {}
+};
+
+struct PolicyEntry {
+  std::string_view name;
+  std::string_view sentence;  ///< what it does, for people
+  std::function<std::unique_ptr<PayloadPolicy>()> make;
+};
+
+/// Forwards what its policy lets pass; everything until it has one.
+class PolicedCommunicator final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+
+  void obey(std::unique_ptr<PayloadPolicy> policy) { policy_ = std::move(policy); }
+
+  [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
+                                                    Label label) override {
+    try {
+      policy_->check({label.kind, data.size(), to});
+    } catch (const InputError& refusal) {
+      inner().give_up(true, refusal.what());  // the others may be waiting for it
+      throw;
+    }
+    return inner().start_send(data, to, label);
+  }
+
+ private:
+  std::unique_ptr<PayloadPolicy> policy_ = std::make_unique<OpenPolicy>();
+};
+
+}  // namespace fedsinkhorn

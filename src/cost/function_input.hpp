@@ -1,0 +1,12 @@
+// Costs of the caller's own making.
+#pragma once
+
+#include <memory>
+
+#include "cost/cost_input.hpp"
+
+namespace fedsinkhorn {
+
+[[nodiscard]] std::shared_ptr<const CostInput> make_function_input(std::shared_ptr<const CostFunction> function);
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,13 @@
+// Costs given as a matrix.
+#pragma once
+
+#include <memory>
+
+#include "cost/cost_input.hpp"
+
+namespace fedsinkhorn {
+
+/// Reads it where it is.
+[[nodiscard]] std::shared_ptr<const CostInput> make_matrix_input(const CostMatrix& matrix);
+
+}  // namespace fedsinkhorn

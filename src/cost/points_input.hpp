@@ -1,0 +1,48 @@
+// Costs given as two clouds of points.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "core/range.hpp"
+#include "cost/cost_input.hpp"
+
+namespace fedsinkhorn {
+
+/// The largest distances of some points: from the origin, and from a place that everybody knows, the first point y.
+struct Reach {
+  double from_origin = 0;
+  double from_place = 0;
+};
+
+class PointsInput final : public CostInput {
+ public:
+  explicit PointsInput(const PointClouds& clouds) : clouds_(clouds) {}
+
+  [[nodiscard]] CostShape shape() const override;
+  void check_shape(const InputNames& names, const Parts& parts, bool is_needed) const override;
+  [[nodiscard]] std::unique_ptr<CostSource> source(const CostBlock& block, const cpu::Simd& simd) const override;
+  [[nodiscard]] const PointsInput* points() const override { return this; }
+
+  [[nodiscard]] const PointClouds& clouds() const { return clouds_; }
+
+  /// Throws InputError if a coordinate of the points given is no usable number: for parts, before others get to see
+  /// them.
+  void check_coordinates(const InputNames& names) const;
+  /// How far these points x, numbered as they are here, and these points y reach; they are checked on the way.
+  [[nodiscard]] std::array<Reach, 2> reach(Range x, Range y, const InputNames& names) const;
+  /// What no cost exceeds, by the reach of all points x and y.
+  [[nodiscard]] double largest_possible_cost(const Reach& x, const Reach& y) const;
+
+  /// Whether x and y are the same points, in the same memory.
+  [[nodiscard]] bool rows_are_columns() const;
+  /// The same with other points y. rows_too: they are the points x as well.
+  [[nodiscard]] std::shared_ptr<const PointsInput> with_columns(std::vector<double> y, bool rows_too) const;
+
+ private:
+  PointClouds clouds_;
+  std::vector<double> gathered_;  // what clouds_ refers to, unless it is the caller's
+};
+
+}  // namespace fedsinkhorn

@@ -191,6 +191,19 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   }
 }
 
+/// Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
+void agree_on_options(Communicator& communicator, PolicedCommunicator& policed, const Problem& problem,
+                      const Options& options, int threads) {
+  communicator.keep_to_root(true);
+  const Collectives everyone(communicator, Route::through_root);
+  agree(everyone, [&] {
+    check_options(options, communicator.size());
+    policed.obey(policies().find(options.policy, "`policy`").make());
+    reserve_threads(threads);
+  });
+  require_common_options(everyone, problem, options);
+}
+
 }  // namespace
 
 Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator) {
@@ -200,27 +213,16 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const std::shared_ptr<const CostInput> costs = make_cost_input(problem.cost);
   const bool one_thread = is_for_one_thread(problem, costs->shape(), options, communicator.size());
   const bool share_process = communicator.shares_process();
-  const int all_threads = threads_to_use(options, communicator.clients_on_machine(), share_process);
+  const int threads = one_thread ? 1 : threads_to_use(options, communicator.clients_on_machine(), share_process);
   NumberingCommunicator numbered(communicator, communicator.rank() == 0 ? new_session() : 0);
   PolicedCommunicator policed(numbered);
   CountingCommunicator traffic(policed);
-  {
-    // Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
-    communicator.keep_to_root(true);
-    const Collectives everyone(traffic, Route::through_root);
-    agree(everyone, [&] {
-      check_options(options, communicator.size());
-      policed.obey(policies().find(options.policy, "`policy`").make());
-      if (!one_thread) reserve_threads(all_threads);
-    });
-    require_common_options(everyone, problem, options);
-  }
+  agree_on_options(traffic, policed, problem, options, threads);
   options.topology = resolved_topology(options, communicator.size());
   options.method = resolved_method(options);
   const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const Collectives clients(traffic, entry.route);
   communicator.keep_to_root(entry.route == Route::through_root);
-  const int threads = one_thread ? 1 : all_threads;
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
   require_devices(clients, *costs, options, holds_costs);

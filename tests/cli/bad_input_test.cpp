@@ -297,6 +297,7 @@ std::vector<BadInput> bad_flags() {
       unknown("UnknownMethod", "--method", "sinkhorn"),
       unknown("UnknownBackend", "--backend", "cpu"),
       unknown("UnknownTransport", "--transport", "threads"),
+      unknown("UnknownPolicy", "--policy", "open"),
       unknown("UnknownSimd", "--simd", "baseline"),
 
       {"PlanWithoutOutput", "solve --cost C.npy --epsilon 0.1 --plan", {"--plan", "--output"}},

@@ -189,6 +189,7 @@ struct AnotherValue {
   void operator()(double Problem::* /*member*/) const {}  // see below
   void operator()(bool Options::*member) const { options.*member = !(options.*member); }
   void operator()(std::string Options::*member) const { options.*member = "another"; }
+  void operator()(KernelName Options::*member) const { options.*member = "another"; }
   void operator()(std::vector<int> Options::*member) const { options.*member = {5}; }
   void operator()(std::vector<double> Options::*member) const { options.*member = {1, 2, 3}; }
   void operator()(GridShape Options::*member) const { options.*member = {3, 1}; }

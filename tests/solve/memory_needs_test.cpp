@@ -110,7 +110,10 @@ TEST(MemoryNeeds, ShapesAreThoseOfTheLayout) {
 TEST(MemoryNeeds, TooMuchIsRefusedWithWhatWouldHelp) {
   constexpr std::size_t n = 1'000'000;
   const Options options = plain();
+  const std::vector<double> points(n);
+  const MatrixView<double> line{points.data(), n, 1};
   CheckedProblem problem;
+  problem.costs = make_cost_input(PointClouds{line, line});
   problem.layout = testing::layouts_of("centralized", 1)(0);
   problem.a.resize(n);
   for (Side* side : {&problem.rows, &problem.columns}) {
@@ -119,10 +122,10 @@ TEST(MemoryNeeds, TooMuchIsRefusedWithWhatWouldHelp) {
   }
   Alone alone;
   const Collectives clients(alone);
-  const std::string line = test::line_of<InputError>([&] { require_memory(clients, options, problem, 1); });
-  EXPECT_TRUE(line.starts_with("memory: this solve needs ")) << line;
-  EXPECT_NE(line.find("`kernel` online needs "), std::string::npos) << line;
-  EXPECT_EQ(line.find("`precision` mixed"), std::string::npos) << "four terabytes: " << line;
+  const std::string said = test::line_of<InputError>([&] { require_memory(clients, options, problem, 1); });
+  EXPECT_TRUE(said.starts_with("memory: this solve needs ")) << said;
+  EXPECT_NE(said.find("`kernel` online needs "), std::string::npos) << said;
+  EXPECT_EQ(said.find("`precision` mixed"), std::string::npos) << "four terabytes: " << said;
   Options online = options;
   online.kernel = KernelKind::online;
   EXPECT_NO_THROW(require_memory(clients, online, problem, 1));

@@ -79,7 +79,7 @@ Iteration::Iteration(const Instance& instance, Kernel& kernel)
       r_(instance.targets() * instance.m()) {}
 
 void Iteration::fused() {
-  kernel_.fused(problem_.targets, problem_.a.data(), v_.data(), q_.data(), u_.data(), r_.data());
+  kernel_.fused(problem_.targets, {problem_.a}, v_.data(), q_.data(), u_.data(), r_.data());
   update_v();
 }
 

@@ -135,6 +135,73 @@ void column_log_sums(const LogContext& context, std::span<const double> phi, std
   if (context.is_to_stop()) std::ranges::fill(sums, kUnknown);
 }
 
+namespace {
+
+/// What a pass over the costs needs besides them.
+struct PlanPass {
+  const LogContext& context;
+  std::span<const double> phi;
+  const Buffer<double>& potentials;  // psi, padded
+  const Buffer<double>& scalings;    // v, targets x padded columns
+  const double* u;
+  std::vector<PlanSums>& result;  // of which the pass writes the rows
+
+  [[nodiscard]] std::size_t stride() const { return potentials.size(); }
+
+  void one_target(Range rows, double* column_part, Totals& totals) const {
+    const std::size_t m = context.cost.columns();
+    CostRows costs(context.cost, {0, m});
+    for (std::size_t i = rows.first; i < rows.last && !context.is_to_stop(); i += cpu::kRowBlock) {
+      const std::size_t count = std::min(cpu::kRowBlock, rows.last - i);
+      std::array<cpu::PlanDots, cpu::kRowBlock> dots{};
+      context.ops.plan_dots(costs.at(i, count), count, m, phi.data() + i, potentials.data(), 1 / context.epsilon,
+                            scalings.data(), u + i, dots.data(), column_part);
+      for (std::size_t s = 0; s < count; ++s) {
+        result[0].rows[i + s] = u[i + s] * dots[s].kernel;
+        totals.logarithm.add(u[i + s] * dots[s].logarithm);
+        totals.cost.add(u[i + s] * dots[s].cost);
+        totals.divergence.add(u[i + s] * dots[s].divergence);
+      }
+    }
+  }
+
+  // The values of few rows stay in the cache while all targets use them.
+  void many_targets(const cpu::RowLoops<double, double>& loops, Range rows, double* column_parts,
+                    std::vector<Totals>& totals_of_chunk) const {
+    const std::size_t n = context.cost.rows();
+    const std::size_t at_once = stride() > kLongRow ? 2 : cpu::kRowBlock;
+    Buffer<double> costs(at_once * stride());
+    Buffer<double> kernel(at_once * stride());
+    Buffer<double> kernel_log(at_once * stride());
+    Buffer<double> divergence(at_once * stride());
+    for (std::size_t i = rows.first; i < rows.last && !context.is_to_stop(); i += at_once) {
+      const std::size_t count = std::min(at_once, rows.last - i);
+      fill_rows(context.cost, i, count, costs, stride());
+      context.ops.plan_rows(costs.data(), stride(), count, stride(), phi.data() + i, potentials.data(),
+                            1 / context.epsilon,
+                            {kernel.data(), kernel_log.data(), costs.data(), divergence.data(), stride()});
+      for (std::size_t k = 0; k < result.size(); ++k) {
+        const double* uk = u + k * n + i;
+        const double* vk = scalings.data() + k * stride();
+        std::array<double, cpu::kRowBlock> sums{};
+        loops.dot_rows(kernel.data(), stride(), count, stride(), vk, sums.data());
+        for (std::size_t s = 0; s < count; ++s) result[k].rows[i + s] = uk[s] * sums[s];
+        const auto add_up = [&](const Buffer<double>& summands, ExactSum& total) {
+          loops.dot_rows(summands.data(), stride(), count, stride(), vk, sums.data());
+          for (std::size_t s = 0; s < count; ++s) total.add(uk[s] * sums[s]);
+        };
+        Totals& totals = totals_of_chunk[k];
+        add_up(kernel_log, totals.logarithm);
+        add_up(costs, totals.cost);
+        add_up(divergence, totals.divergence);
+        loops.add_rows(kernel.data(), stride(), count, stride(), uk, column_parts + k * stride());
+      }
+    }
+  }
+};
+
+}  // namespace
+
 std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps<double, double>& products,
                                 std::span<const double> phi, std::span<const double> psi, std::size_t targets,
                                 const double* u, const double* v) {
@@ -154,60 +221,15 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
   std::vector<std::vector<Totals>> total_parts(chunks);
   std::vector<PlanSums> result(targets);
   for (auto& sums : result) sums.rows.resize(n);
-
-  const auto one_target = [&](Range rows, double* column_part, Totals& totals) {
-    CostRows costs(context.cost, {0, m});
-    for (std::size_t i = rows.first; i < rows.last && !context.is_to_stop(); i += cpu::kRowBlock) {
-      const std::size_t count = std::min(cpu::kRowBlock, rows.last - i);
-      std::array<cpu::PlanDots, cpu::kRowBlock> dots{};
-      context.ops.plan_dots(costs.at(i, count), count, m, phi.data() + i, potentials.data(), 1 / context.epsilon,
-                            scalings.data(), u + i, dots.data(), column_part);
-      for (std::size_t s = 0; s < count; ++s) {
-        result[0].rows[i + s] = u[i + s] * dots[s].kernel;
-        totals.logarithm.add(u[i + s] * dots[s].logarithm);
-        totals.cost.add(u[i + s] * dots[s].cost);
-        totals.divergence.add(u[i + s] * dots[s].divergence);
-      }
-    }
-  };
-  // The values of few rows stay in the cache while all targets use them.
-  const auto many_targets = [&](Range rows, double* column_parts_of_chunk, std::vector<Totals>& totals_of_chunk) {
-    const std::size_t at_once = stride > kLongRow ? 2 : cpu::kRowBlock;
-    Buffer<double> costs(at_once * stride);
-    Buffer<double> kernel(at_once * stride);
-    Buffer<double> kernel_log(at_once * stride);
-    Buffer<double> divergence(at_once * stride);
-    for (std::size_t i = rows.first; i < rows.last && !context.is_to_stop(); i += at_once) {
-      const std::size_t count = std::min(at_once, rows.last - i);
-      fill_rows(context.cost, i, count, costs, stride);
-      context.ops.plan_rows(costs.data(), stride, count, stride, phi.data() + i, potentials.data(), 1 / context.epsilon,
-                            {kernel.data(), kernel_log.data(), costs.data(), divergence.data(), stride});
-      for (std::size_t k = 0; k < targets; ++k) {
-        const double* uk = u + k * n + i;
-        const double* vk = scalings.data() + k * stride;
-        std::array<double, cpu::kRowBlock> sums{};
-        products.streaming().dot_rows(kernel.data(), stride, count, stride, vk, sums.data());
-        for (std::size_t s = 0; s < count; ++s) result[k].rows[i + s] = uk[s] * sums[s];
-        const auto add_up = [&](const Buffer<double>& summands, ExactSum& total) {
-          products.streaming().dot_rows(summands.data(), stride, count, stride, vk, sums.data());
-          for (std::size_t s = 0; s < count; ++s) total.add(uk[s] * sums[s]);
-        };
-        Totals& totals = totals_of_chunk[k];
-        add_up(kernel_log, totals.logarithm);
-        add_up(costs, totals.cost);
-        add_up(divergence, totals.divergence);
-        products.streaming().add_rows(kernel.data(), stride, count, stride, uk, column_parts_of_chunk + k * stride);
-      }
-    }
-  };
+  const PlanPass pass{context, phi, potentials, scalings, u, result};
   parallel_chunks(context.threads, chunks, [&](std::size_t chunk, std::size_t) {
     column_parts[chunk].assign(targets * stride, 0.0);
     total_parts[chunk].resize(targets);
     const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
     if (targets == 1) {
-      one_target(range, column_parts[chunk].data(), total_parts[chunk][0]);
+      pass.one_target(range, column_parts[chunk].data(), total_parts[chunk][0]);
     } else {
-      many_targets(range, column_parts[chunk].data(), total_parts[chunk]);
+      pass.many_targets(products.streaming(), range, column_parts[chunk].data(), total_parts[chunk]);
     }
     context.cost.rows_done(range.first, range.size());
   });

@@ -55,7 +55,7 @@ class PolicedCommunicator final : public ForwardingCommunicator {
     try {
       policy_->check({label.kind, data.size(), to});
     } catch (const InputError& refusal) {
-      inner().give_up(true, refusal.what());  // the others may be waiting for it
+      inner().give_up(true, refusal.marked().c_str());  // the others may be waiting for it
       throw;
     }
     return inner().start_send(data, to, label);

@@ -2,7 +2,6 @@
 // over the clients, and takes trial steps that may be rejected.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "fedsinkhorn/solve.hpp"

@@ -190,24 +190,24 @@ TEST(KernelRegistry, WhatCannotBeHadIsOneClearLine) {
     options.clients = clients;
     options.kernel = "dence";
     EXPECT_EQ(complaint_of(options),
-              "--kernel: unknown name 'dence'; this build knows: dense, online, toy, picky, far-away");
+              "kernel: unknown name 'dence'; this build knows: dense, online, toy, picky, far-away");
     options.kernel = "far-away";
-    EXPECT_EQ(complaint_of(options), "--kernel: far-away is not for --backend cpu; use --backend cuda");
+    EXPECT_EQ(complaint_of(options), "kernel: far-away is not for `backend` cpu; use `backend` cuda");
     options.kernel = "toy";
     options.precision = Precision::float32;
     EXPECT_EQ(complaint_of(options),
-              "--precision: float32 is not for --kernel toy on --backend cpu; use float64 or mixed");
+              "precision: float32 is not for `kernel` toy on `backend` cpu; use float64 or mixed");
     options.kernel = "picky";
     options.precision = Precision::float64;
-    EXPECT_EQ(complaint_of(options), "--kernel: picky on --backend cpu needs points; use dense");
+    EXPECT_EQ(complaint_of(options), "kernel: picky on `backend` cpu needs points; use dense");
   }
   // Where there is CUDA, it is the kernel that is missing there.
   Options options;
   options.kernel = "toy";
   options.backend = "cuda";
-  const bool has_cuda = backends().find("cuda", "--backend").missing.empty();
-  EXPECT_EQ(complaint_of(options), has_cuda ? "--kernel: toy is not for --backend cuda; use --backend cpu"
-                                            : "--backend: 'cuda' was asked for but this is built without CUDA; "
+  const bool has_cuda = backends().find("cuda", "`backend`").missing.empty();
+  EXPECT_EQ(complaint_of(options), has_cuda ? "kernel: toy is not for `backend` cuda; use `backend` cpu"
+                                            : "backend: 'cuda' was asked for but this is built without CUDA; "
                                               "use cpu or auto");
 }
 

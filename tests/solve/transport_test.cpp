@@ -38,7 +38,7 @@ class Watched final : public ForwardingCommunicator {
 class NoSlices final : public PayloadPolicy {
  public:
   void check(const Departure& message) override {
-    if (message.kind == Payload::slice) throw InputError("--policy", "slices stay with their client");
+    if (message.kind == Payload::slice) throw InputError("`policy`", "slices stay with their client");
   }
 };
 
@@ -102,7 +102,7 @@ TEST_F(ByName, APolicyKeepsSlicesOnEveryTopology) {
     if (!topology.several_clients) continue;
     SCOPED_TRACE(topology.name);
     options.topology = topology.name;
-    EXPECT_EQ(line_of([&] { (void)solve(owned.view(), options); }), "--policy: slices stay with their client");
+    EXPECT_EQ(line_of([&] { (void)solve(owned.view(), options); }), "policy: slices stay with their client");
   }
   EXPECT_EQ(departed(Payload::slice), 0U);
   EXPECT_GT(departed(Payload::options), 0U);
@@ -117,12 +117,12 @@ TEST_F(ByName, AllClientsHaveTheSamePolicy) {
         (void)solve_as_client(owned.view(), own, communicator);
       });
     });
-    EXPECT_EQ(line, odd == 1 ? "--policy: is no-slices on client 1; client 0 has open"
-                             : "--policy: is open on client 1; client 0 has no-slices");
+    EXPECT_EQ(line, odd == 1 ? "policy: is no-slices on client 1; client 0 has open"
+                             : "policy: is open on client 1; client 0 has no-slices");
   }
   options.policy = "gossip";
   EXPECT_EQ(line_of([&] { (void)solve(owned.view(), options); }),
-            "--policy: unknown name 'gossip'; this build knows: open, no-slices");
+            "policy: unknown name 'gossip'; this build knows: open, no-slices");
 }
 
 TEST_F(ByName, ASessionIsMadeFromATransport) {
@@ -142,9 +142,9 @@ TEST_F(ByName, ASessionIsNotMadeFromAnyName) {
   const auto line = [](const std::string& transport, double timeout) {
     return line_of([&] { const Session session(transport, timeout); });
   };
-  EXPECT_EQ(line("threads", 1), "--transport: 'threads' runs all clients in one process; solve without a session");
-  EXPECT_NE(line("pigeons", 1).find("--transport: unknown name 'pigeons'"), std::string::npos);
-  EXPECT_NE(line("hermit", 0).find("--timeout: "), std::string::npos);
+  EXPECT_EQ(line("threads", 1), "transport: 'threads' runs all clients in one process; solve without a session");
+  EXPECT_NE(line("pigeons", 1).find("transport: unknown name 'pigeons'"), std::string::npos);
+  EXPECT_NE(line("hermit", 0).find("timeout: "), std::string::npos);
   options.transport = "hermit";
   EXPECT_NE(line_of([&] { (void)solve(owned.view(), options); }).find("'hermit' is not for clients of one process"),
             std::string::npos);

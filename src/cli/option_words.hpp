@@ -37,8 +37,8 @@ namespace fedsinkhorn {
 /// --help without old names.
 class HelpFormatter : public CLI::Formatter {
  public:
-  std::string make_group(std::string group, bool is_positional,
-                         std::vector<const CLI::Option*> options) const override {
+  [[nodiscard]] std::string make_group(std::string group, bool is_positional,
+                                       std::vector<const CLI::Option*> options) const override {
     std::erase_if(options, is_old_name);
     return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
   }

@@ -81,7 +81,7 @@ struct FlagMaker {
     return command.add_option(std::string(option.flags), value, std::string(option.help));
   }
   template <class Number>
-  CLI::Option* whole_number(Number Options::*member) const {
+  [[nodiscard]] CLI::Option* whole_number(Number Options::*member) const {
     return add(arguments.options.*member)
         ->transform(integer(read_range(std::numeric_limits<Number>::max())))
         ->capture_default_str();

@@ -54,8 +54,8 @@ struct StepControl {
   std::int64_t accepted = 0;
   std::int64_t rejected = 0;
 
-  FEDSINKHORN_HOST_DEVICE StepControl(double reach_, double mass)
-      : reach(reach_), radius(reach_), slack(kRounding * mass) {}
+  FEDSINKHORN_HOST_DEVICE StepControl(double longest_step, double mass)
+      : reach(longest_step), radius(longest_step), slack(kRounding * mass) {}
 
   /// Whether a round from an extrapolated point counts.
   [[nodiscard]] FEDSINKHORN_HOST_DEVICE bool accepts(const Seen& seen) const {

@@ -24,7 +24,7 @@ class Registry {
   [[nodiscard]] auto end() const { return entries_.end(); }
 
   /// The entry with that name; throws InputError(culprit) listing the alternatives if there is none.
-  const Entry& find(std::string_view name, const std::string& culprit) const {
+  [[nodiscard]] const Entry& find(std::string_view name, const std::string& culprit) const {
     std::string known;
     for (const Entry& entry : entries_) {
       if (entry.name == name) return entry;
@@ -34,7 +34,8 @@ class Registry {
   }
 
   /// Like find, but the entry must be in this build. remedy: what to use instead.
-  const Entry& find_available(std::string_view name, const std::string& culprit, const std::string& remedy) const {
+  [[nodiscard]] const Entry& find_available(std::string_view name, const std::string& culprit,
+                                            const std::string& remedy) const {
     const Entry& entry = find(name, culprit);
     if (entry.missing.empty()) return entry;
     throw InputError(culprit, "'" + std::string(name) + "' was asked for but this is " + std::string(entry.missing),

@@ -305,7 +305,7 @@ struct TextOf {
 };
 
 template <class Value>
-constexpr bool is_number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
+constexpr bool kIsNumber = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
 
 /// Checks a value, by its type; what is no number has no range.
 struct RangeCheck {
@@ -326,7 +326,7 @@ struct RangeCheck {
   }
   template <class Value>
   void operator()(const Value& value) const {
-    if constexpr (is_number<Value>) number(value);
+    if constexpr (kIsNumber<Value>) number(value);
   }
 };
 

@@ -166,7 +166,7 @@ DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, con
 }  // namespace
 
 void check_backend(const Options& options) {
-  backends().find_available(options.backend, "`backend`", "use cpu or auto");
+  (void)backends().find_available(options.backend, "`backend`", "use cpu or auto");
   if (is_for_devices_alone(options.precision)) check_device_precision(options);
   if (const std::string beyond = beyond_devices(options); wants_devices(options) && !beyond.empty()) {
     const bool by_name = options.backend == "cuda";

@@ -41,9 +41,11 @@ class CostFunction {
   CostFunction(const CostFunction&) = delete;
   CostFunction& operator=(const CostFunction&) = delete;
 
+  // Must not throw.
   [[nodiscard]] virtual std::size_t rows() const = 0;     ///< n, or those of this client's part
   [[nodiscard]] virtual std::size_t columns() const = 0;  ///< m
-  /// out[j] = C(row, first + j), row < rows(), first + out.size() <= columns().
+  /// out[j] = C(row, first + j), row < rows(), first + out.size() <= columns(). If it throws, the solve ends on all
+  /// clients.
   virtual void fill(std::size_t row, std::size_t first, std::span<double> out) const = 0;
 };
 

@@ -1,4 +1,5 @@
 #include "cli/delivery.hpp"
+#include "cli/flag_names.hpp"
 
 #include <fmt/format.h>
 
@@ -218,7 +219,7 @@ void Delivery::write_what_is_left(const Options& options, const Result* result, 
     }
   } catch (const std::exception& error) {
     // What the run ends with is the loss.
-    fmt::print(stderr, "{}\n", refusal_line(error.what()));
+    fmt::print(stderr, "{}\n", refusal_line(with_flags(error.what())));
   }
 }
 

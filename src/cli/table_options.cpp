@@ -53,7 +53,7 @@ struct FlagMaker {
     return command.add_flag(std::string(option.flags), arguments.options.*member, std::string(option.help));
   }
   CLI::Option* operator()(std::string Options::*member) const {
-    if (!option.default_text.empty()) {  // whether it was given matters
+    if (option.field == "transport") {  // whether it was given matters
       return add(arguments.transport)->type_name(choices_text(option))->check(not_empty());
     }
     return add(arguments.options.*member)->type_name(choices_text(option))->capture_default_str();

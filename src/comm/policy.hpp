@@ -27,7 +27,7 @@ class PayloadPolicy {
   PayloadPolicy(const PayloadPolicy&) = delete;
   PayloadPolicy& operator=(const PayloadPolicy&) = delete;
 
-  /// Throws InputError to keep the message, which ends the solve at all clients with that line.
+  /// Throws InputError to keep the message, which ends the solve and the session of all clients with that line.
   virtual void check(const Departure& message) = 0;
 };
 

@@ -3,7 +3,8 @@
 //   u = a / q,  q = K v            v = b / r,  r = K' u
 //
 // Every half-step uses this: the loop, local steps, async, the log-domain reference, 50 digits and device kernels.
-// Another rule for the marginals only changes this file.
+// All take the rule from CheckedProblem::rule; device kernels, which know the balanced one alone, refuse to compile
+// with another.
 #pragma once
 
 #include <cmath>

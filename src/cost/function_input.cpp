@@ -1,7 +1,10 @@
 #include "cost/function_input.hpp"
 
+#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -12,7 +15,11 @@ void fill_chosen(const CostFunction& function, std::size_t row, std::span<const 
   while (done < chosen.size()) {
     std::size_t last = done + 1;
     while (last < chosen.size() && chosen[last] == chosen[last - 1] + 1) ++last;
-    function.fill(row, chosen[done], {out + done, last - done});
+    try {
+      function.fill(row, chosen[done], {out + done, last - done});
+    } catch (const InputError& error) {
+      throw std::runtime_error(error.what());  // an InputError is one that all clients have agreed on
+    }
     done = last;
   }
 }

@@ -159,8 +159,10 @@ class AbsorbedSinkhorn {
   [[nodiscard]] double relaxation(std::size_t slot) const {
     return is_accelerated() ? accelerations_[slot]->relaxation() : 1;
   }
-  [[nodiscard]] HalfStep row_step(std::size_t slot) const { return {problem_.a, {}, relaxation(slot)}; }
-  [[nodiscard]] HalfStep column_step(std::size_t slot) const { return {{b(slot), m_}, {}, relaxation(slot)}; }
+  [[nodiscard]] HalfStep row_step(std::size_t slot) const { return {problem_.a, problem_.rule, relaxation(slot)}; }
+  [[nodiscard]] HalfStep column_step(std::size_t slot) const {
+    return {{b(slot), m_}, problem_.rule, relaxation(slot)};
+  }
   /// a, repeated for every slot.
   [[nodiscard]] std::vector<const double*> masses_a() const { return {active(), problem_.a.data()}; }
   /// b of every slot.

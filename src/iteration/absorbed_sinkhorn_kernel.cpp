@@ -34,7 +34,7 @@ void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {
 // epsilon), so that u = a and v = b.
 AbsorbedSinkhorn::LogSums AbsorbedSinkhorn::log_half_steps(std::span<const double> psi) {
   const Timer timer;
-  const ScalingRule rule;
+  const ScalingRule& rule = problem_.rule;
   LogSums sums{std::vector<double>(n_), std::vector<double>(m_)};
   topology_.row_log_sums(psi, sums.rows);
   std::vector<double> log_a(n_);

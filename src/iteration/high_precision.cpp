@@ -132,7 +132,7 @@ class PreciseSinkhorn {
 
   PreciseOutcome solve(std::size_t target, Monitor& monitor) const {
     const Options& options = monitor.options();
-    const ScalingRule rule;
+    const ScalingRule& rule = problem_.rule;
     std::vector<Number> a(problem_.a.begin(), problem_.a.end());
     std::vector<Number> b(problem_.target(target), problem_.target(target) + m_);
     // The totals agree to rounding in float64; here they must agree to 50 digits.

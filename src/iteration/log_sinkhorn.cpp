@@ -14,7 +14,7 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
                      std::size_t target) {
   const Options& options = monitor.options();
   const double epsilon = problem.epsilon;
-  const ScalingRule rule;
+  const ScalingRule& rule = problem.rule;
   const std::size_t n = problem.n();
   const std::size_t m = problem.m();
   const double* b = problem.target(target);

@@ -94,7 +94,7 @@ struct MethodEntry {
   std::unique_ptr<Acceleration> (*make)(const MethodSettings& settings) = nullptr;  ///< none: plain Sinkhorn
   bool anneals = false;                                                             ///< epsilon decreases in levels
   bool relaxes = false;    ///< changes u between the half-steps, so one pass over K cannot do both
-  bool on_device = false;  ///< devices can make whole rounds by themselves
+  bool on_device = false;  ///< plain or Anderson's: devices can make whole rounds by themselves
 };
 
 }  // namespace fedsinkhorn

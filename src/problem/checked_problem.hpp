@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/collectives.hpp"
+#include "core/half_step.hpp"
 #include "core/range.hpp"
 #include "cost/cost_input.hpp"
 #include "fedsinkhorn/options.hpp"
@@ -42,7 +43,8 @@ struct CheckedProblem {
   int mass_exponent = 0;
   std::vector<double> a;  ///< own active rows; all positive
   std::vector<double>
-      b;  ///< targets x own active columns, each target scaled to the total of a (see also feasible.cpp)
+      b;               ///< targets x own active columns, each target scaled to the total of a (see also feasible.cpp)
+  ScalingRule rule{};  ///< how masses and products become scalings
   bool has_initial_g = false;
   std::vector<double> start_g;  ///< targets x own active columns if there is an initial g; see initial_g()
   double mass = 1;              ///< total of a

@@ -25,7 +25,9 @@ void check_asynchronous(const Options& options, const TopologyEntry& topology) {
 
 /// The option that only goes with plain Sinkhorn; empty if there is none.
 std::string what_is_plain(const Options& options) {
-  if (options.topology == "async") return "`topology` async";
+  if (options.topology != "auto" && topologies().find(options.topology, "`topology`").is_asynchronous) {
+    return "`topology` " + options.topology;
+  }
   if (options.local_steps > 1) return "`local_steps`";
   if (options.stabilization == Stabilization::log) return "`stabilization` log";
   if (options.precision == Precision::digits50) return "`precision` 50";

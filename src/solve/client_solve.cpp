@@ -109,9 +109,8 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
 BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& spec, const cpu::Simd& simd,
                                  const Computing& computing, std::size_t targets) {
   const KernelOnBackend* there = kernel.on(computing.backend->name);
-  const KernelOnBackend* on_host = kernel.on("cpu");
-  if (on_host == nullptr) on_host = kernels().find("online", "`kernel`").on("cpu");
-  return {spec, simd, there->make, on_host->make, computing.device, targets};
+  const KernelOnBackend* empty = kernels().find("online", "`kernel`").on("cpu");
+  return {spec, simd, there->make, empty->make, computing.device, targets};
 }
 
 /// If a client is lost on the way, `solved` has what is known.

@@ -77,7 +77,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   double bytes = shape.clients > 1 ? bytes_to_meet(shape.clients) : 0;
   bytes += targets * own * sizeof(double) * 17;                    // scalings, products, potentials, densities, results
   if (known > own) bytes += targets * known * sizeof(double) * 5;  // what is known of the others', and on the wire
-  if (options.topology == "async") {
+  if (topologies().find(resolved_topology(options, shape.clients), "`topology`").is_asynchronous) {
     // Of every client's slices kWindow messages in each direction, and what is known of all.
     bytes += targets * (known + own * static_cast<double>(shape.clients)) * sizeof(double) * (kWindow + 1);
   }

@@ -106,7 +106,7 @@ class Asynchronous final : public Topology {
                             bool& wants_round) {
     next_.resize(stretch.targets * size);
     for (std::size_t k = 0; k < stretch.targets; ++k) {
-      const HalfStep step{{masses[k], size}, {}, 1, damping_, damping_kind_};
+      const HalfStep step{{masses[k], size}, problem_.rule, 1, damping_, damping_kind_};
       const std::span<const double> product{products.data() + k * size, size};
       const std::span<const double> old{scalings + k * size, size};
       const std::span<double> next{next_.data() + k * size, size};

@@ -49,7 +49,7 @@ class Exchanges {
   virtual void columns_out(Payload kind, std::size_t targets, const double* part, double* own) = 0;
 
   /// If the result is a sum over clients: the summands, one client after the other. Nothing if the product is already
-  /// complete.
+  /// complete. A topology whose rows stay must give those of the columns if it takes local steps.
   [[nodiscard]] virtual std::optional<std::vector<double>> row_summands(Payload /*kind*/, std::size_t /*targets*/,
                                                                         const double* /*part*/) {
     return std::nullopt;

@@ -65,7 +65,7 @@ double Topology::local_step(std::size_t targets, Masses b, double* u, double* v)
   double change = 0;
   std::vector<double> v_next(m);
   for (std::size_t k = 0; k < targets; ++k) {
-    const HalfStep column_step{{b[k], m}};
+    const HalfStep column_step{{b[k], m}, problem_.rule};
     column_step.scale(of(r.data(), k, m), v_next);
     const std::span<const double> u_new = of(u_next.data(), k, n);
     if (!all_usable(u_new, problem_.a) || !all_usable(v_next, column_step.masses)) continue;

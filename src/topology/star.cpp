@@ -101,7 +101,9 @@ class Star final : public Exchanges {
         columns_(everyone_, context.problem.columns.slices) {}
 
   // Clients other than the server only know their own slices. The server's slices come first.
-  [[nodiscard]] Known rows() const override { return {is_server() ? rows_.whole_size() : 0, {0, rows_.own_size()}}; }
+  [[nodiscard]] Known rows() const override {
+    return is_server() ? Known{rows_.whole_size(), {0, rows_.own_size()}} : Known{};
+  }
   [[nodiscard]] Known columns() const override {
     return {is_server() ? columns_.whole_size() : columns_.own_size(), {0, columns_.own_size()}};
   }

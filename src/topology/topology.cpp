@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "topology/local_progress.hpp"
 #include "topology/scalings.hpp"
@@ -50,7 +51,7 @@ Topology::Topology(const TopologyContext& context, std::unique_ptr<Exchanges> ex
       row_block_(problem_.block(), context.block, compute_),
       is_fused_(exchange_->rows_stay() && context.options.passes == Passes::fused),
       keeps_summands_(context.options.local_steps > 1),
-      row_step_{problem_.a} {
+      row_step_{problem_.a, problem_.rule} {
   if (problem_.layout.whole_columns) own_column_block_.emplace(problem_.column_block(), context.block, compute_);
 }
 
@@ -124,7 +125,10 @@ void Topology::columns(std::size_t targets, const double* u, double* r) {
 void Topology::columns_out(std::size_t targets, double* r) {
   const auto summands =
       keeps_summands_ ? exchange_->column_summands(Payload::slice, targets, r_part_.data()) : std::nullopt;
-  if (!summands) return exchange_->columns_out(Payload::slice, targets, r_part_.data(), r);
+  if (!summands) {
+    if (keeps_summands_ && exchange_->rows_stay()) throw std::logic_error("local steps need the summands of columns");
+    return exchange_->columns_out(Payload::slice, targets, r_part_.data(), r);
+  }
   const std::size_t own = targets * problem_.m();
   r_others_.assign(own, 0.0);
   std::fill_n(r, own, 0.0);

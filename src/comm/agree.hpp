@@ -1,4 +1,4 @@
-// The end of collectives.hpp, which see: how clients come to fail together.
+// Second part of collectives.hpp: how clients fail together.
 #pragma once
 
 #include <exception>
@@ -10,18 +10,18 @@
 
 namespace fedsinkhorn {
 
-/// What happened at one client, or at none.
+/// What went wrong at one client, or nothing.
 struct Mishap {
   enum class Kind : char { none, input, memory, other, interrupted };
   Kind kind = Kind::none;
   std::string text;
 };
 
-/// Tells all clients what happened here. Throws that of the lowest rank to which anything happened: InputError for
-/// input and memory, Interrupted, std::runtime_error otherwise.
+/// Tells all clients what went wrong here. If anything did at any client, throws that of the lowest rank: InputError
+/// for input and memory, Interrupted, or std::runtime_error otherwise.
 void share_mishap(const Collectives& clients, const Mishap& mine);
 
-/// What happens when it is run, which must not communicate.
+/// Runs body, which must not communicate, and returns what went wrong.
 template <class Body>
 [[nodiscard]] Mishap mishap_of(const Body& body) {
   try {

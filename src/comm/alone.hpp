@@ -1,4 +1,4 @@
-// A communicator of one client, who has nobody to talk to.
+// Communicator of a single client, which sends no messages.
 #pragma once
 
 #include <stdexcept>

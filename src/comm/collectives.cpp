@@ -29,7 +29,7 @@ std::vector<std::size_t> offsets_of(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// Values cut into one part for each client. Parts may be empty: then no message is sent, as both sides know.
+/// Values split into one part per client. Parts may be empty: both sides know, and no message is sent.
 template <class T>
 class Parts {
  public:
@@ -57,21 +57,21 @@ void receive_later(const Collectives& clients, Messages& messages, std::span<T> 
     messages.push_back(clients.communicator().start_receive(std::as_writable_bytes(data), from, clients.label()));
 }
 
-/// Allgather of anything, straight from everybody to everybody.
+/// Allgather of any data, directly between all clients.
 void allgather_directly(const Collectives& clients, const Parts<std::byte>& parts) {
   const std::size_t mine = clients.rank();
   Messages messages;
   for (std::size_t k = 0; k < clients.size(); ++k) {
     if (k != mine) receive_later(clients, messages, parts[k], k);
   }
-  // Everybody begins with his neighbour, so that not all send to client 0 first.
+  // Each client starts with its neighbour, so that not all send to client 0 first.
   for (std::size_t step = 1; step < clients.size(); ++step) {
     send_later(clients, messages, parts[mine], (mine + step) % clients.size());
   }
   wait_all(clients, messages);
 }
 
-/// The root gets all parts and sends everybody everything.
+/// The root receives all parts and sends the whole to every client.
 void allgather_through_root(const Collectives& clients, const Parts<std::byte>& parts) {
   const std::size_t mine = clients.rank();
   Messages messages;
@@ -80,7 +80,7 @@ void allgather_through_root(const Collectives& clients, const Parts<std::byte>& 
     send_later(clients, messages, std::span(said), 0);
     receive_later(clients, messages, parts.whole(), 0);
     wait_all(clients, messages);
-    // What follows relies on all knowing the same: this client's part, too.
+    // Later steps rely on all clients having the same data, including this client's part.
     if (!std::ranges::equal(said, parts[mine])) from_peer(clients, 0).refuse("back something else than it was told");
     return;
   }
@@ -93,11 +93,11 @@ void allgather_through_root(const Collectives& clients, const Parts<std::byte>& 
 
 /// See collectives.hpp. bytes: of all parts.
 bool is_little_for_many(std::size_t clients, std::size_t bytes) {
-  constexpr std::size_t little = 1024;  // from each
+  constexpr std::size_t little = 1024;  // per client
   return clients > kManyClients && bytes <= little * clients;
 }
 bool adds_up_at_root(std::size_t clients, std::size_t bytes) {
-  constexpr std::size_t most = std::size_t{64} << 20U;  // that the root holds meanwhile
+  constexpr std::size_t most = std::size_t{64} << 20U;  // held by the root meanwhile
   return is_little_for_many(clients, bytes) && bytes <= most / clients;
 }
 
@@ -116,7 +116,7 @@ std::vector<std::size_t> in_bytes(std::span<const std::size_t> counts) {
   return bytes;
 }
 
-// sum = values_0 + values_1 + ..., in this order; addends has all of them but that of client `rank`, which is `own`.
+// sum = values_0 + values_1 + ..., in this order; addends holds all but those of client `rank`, which are `own`.
 void add_up(std::span<const double> own, std::span<const double> addends, std::size_t rank, std::size_t clients,
             std::span<double> sum) {
   for (std::size_t k = 0; k < clients; ++k) {
@@ -204,7 +204,7 @@ void Collectives::allreduce(std::span<double> values) const {
 }
 
 void Collectives::broadcast(std::span<std::byte> data, std::size_t root) const {
-  // In a star client 0 passes on what another client has.
+  // In a star, client 0 forwards another client's data.
   const bool passed_on = route_ == Route::through_root && root != 0;
   const std::size_t source = passed_on ? 0 : root;
   Messages messages;
@@ -234,7 +234,7 @@ void Collectives::gather(std::span<const double> mine, std::span<const std::size
     const Parts<double> parts(whole, counts);
     std::ranges::copy(mine, parts[rank()].begin());
     for (std::size_t k = 0; k < size(); ++k) {
-      // In a star client 0 collects all parts but the root's, which the root has, and sends them one by one.
+      // In a star, client 0 collects all parts but the root's own and sends them to it one by one.
       if (k != rank() && k != root) receive_later(*this, messages, parts[k], collects ? k : 0);
     }
     wait_all(*this, messages);
@@ -292,7 +292,7 @@ void Collectives::barrier() const {
   allgather_parts(of(Payload::control), here, std::vector<std::size_t>(size(), 1));
 }
 
-// Through client 0, whatever the route: there is one for each of many small steps, and mostly nothing to say.
+// Through client 0 on any route: this follows each of many small steps, and there is rarely anything to report.
 void share_mishap(const Collectives& clients, const Mishap& mine) {
   constexpr std::size_t root = 0;
   constexpr std::size_t most = 4096;
@@ -301,7 +301,7 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   const auto kind = static_cast<double>(mine.kind);
   std::vector<double> kinds(everyone.rank() == root ? everyone.size() : 0);
   everyone.gather({&kind, 1}, std::vector<std::size_t>(everyone.size(), 1), kinds, root);
-  // The first client to which anything happened, and what.
+  // The lowest rank at which something went wrong, and what.
   std::array<double, 2> first = {0, 0};
   for (std::size_t k = kinds.size(); k-- > 0;) {
     if (from_peer(everyone, k).count(kinds[k], last_kind, "a kind of mishap") != 0) {

@@ -1,23 +1,22 @@
-// What all clients of a communicator do together, written once on top of point-to-point messages: the same algorithm,
-// the same bytes and the same order of summation on every transport. Sums are formed in the order of the ranks, so that
-// they do not depend on which message comes first.
+// Collective operations, written once on top of point-to-point messages: the same algorithm, bytes and order of
+// summation on every transport. Sums are formed in rank order, so they do not depend on which message arrives first.
 //
-// Bytes, for values of B bytes in all (a part of B_k at client k):
+// Bytes, for B bytes in total (B_k at client k):
 //                    direct, sent by client k                     through the root
 //   allgather        (c - 1) B_k                                  client B_k, root (c - 1) B
 //   reduce_scatter   B - B_k                                      client B,   root B - B_0
-//   allreduce        like reduce_scatter and allgather of c even parts (the first ones have a value more if need be)
-//   broadcast        root (c - 1) B                               the same; from another than client 0: that one B,
-//                                                                 client 0 passes it on, (c - 2) B
-//   gather           B_k to the root                              the same; to another than client 0: B_k to client 0,
-//                                                                 which passes on all but the root's part
+//   allreduce        like reduce_scatter and allgather of c even parts (the first ones may have one more value)
+//   broadcast        root (c - 1) B                               the same; if the root is not client 0: root B,
+//                                                                 client 0 forwards (c - 2) B
+//   gather           B_k to the root                              the same; if the root is not client 0: B_k to
+//                                                                 client 0, which forwards all but the root's part
 //   allgather_text   like allgather of 8 bytes each, then of the texts
 //   broadcast_text   like broadcast of 8 bytes, then of the text
 //   barrier          like allgather of 1 byte each
-// One client sends nothing. For an empty part no message is sent.
+// A single client sends nothing. Empty parts are not sent.
 //
-// From everybody to everybody, that is c^2 messages. With more than 32 clients that have little to say (1 KiB each on
-// average) allgather and reduce_scatter go through the root, whatever the route: 2 (c - 1) messages.
+// All to all takes c^2 messages. With more than 32 clients and little data (1 KiB per client on average), allgather and
+// reduce_scatter go through the root on any route: 2 (c - 1) messages.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +31,10 @@
 
 namespace fedsinkhorn {
 
-/// direct: every client talks to every other. through_root: clients talk to client 0 alone (a star, a firewall).
+/// direct: every client talks to every other. through_root: clients talk only to client 0 (a star, a firewall).
 enum class Route { direct, through_root };
 
-/// With more clients than that, c^2 small messages take longer than the way through client 0.
+/// With more clients, c^2 small messages take longer than the route through client 0.
 inline constexpr std::size_t kManyClients = 32;
 
 class Collectives {
@@ -46,40 +45,39 @@ class Collectives {
                        std::optional<Payload> kind = std::nullopt)
       : communicator_(communicator), route_(route), kind_(kind) {}
 
-  /// The same clients on the same route, for messages of that kind. All that send something but barrier() and agree()
-  /// need one.
+  /// The same clients and route, for messages of that kind. All that send need a kind, except barrier() and agree().
   [[nodiscard]] Collectives of(Payload kind) const { return Collectives(communicator_, route_, kind); }
 
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
   [[nodiscard]] Route route() const { return route_; }
-  /// Of its messages. Throws std::logic_error where no kind was named.
+  /// Of its messages. Throws std::logic_error if no kind was given.
   [[nodiscard]] Label label() const;
   [[nodiscard]] std::size_t rank() const { return communicator_.rank(); }
   [[nodiscard]] std::size_t size() const { return communicator_.size(); }
 
-  /// whole: the parts one after the other, counts[k] values from client k; mine is there already.
+  /// whole: the parts, concatenated; counts[k] values from client k. This client's part is already there.
   void allgather(std::span<double> whole, std::span<const std::size_t> counts) const;
-  /// values: counts[k] values for client k, one after the other. mine = the sum over the clients of what they have for
-  /// this one. They must not overlap.
+  /// values: counts[k] values for client k, concatenated. mine: the sum over all clients of their values for this one.
+  /// The two must not overlap.
   void reduce_scatter(std::span<const double> values, std::span<const std::size_t> counts,
                       std::span<double> mine) const;
   /// Every client gets the same sum, to the last bit.
   void allreduce(std::span<double> values) const;
   void broadcast(std::span<std::byte> data, std::size_t root) const;
-  /// whole: at the root, the parts one after the other; elsewhere ignored.
+  /// whole: the parts, concatenated, at the root; ignored elsewhere.
   void gather(std::span<const double> mine, std::span<const std::size_t> counts, std::span<double> whole,
               std::size_t root) const;
-  /// Texts of any length up to `most` from everybody, in the order of the ranks. Lengths travel first; one above the
-  /// most is not believed (see from_peer.hpp).
+  /// Texts of up to `most` bytes from all clients, in rank order. Lengths are sent first; one above `most` is refused
+  /// (see from_peer.hpp).
   [[nodiscard]] std::vector<std::string> allgather_text(const std::string& mine, std::size_t most = kMostText) const;
-  /// What the root has; `text` is ignored elsewhere.
+  /// Returns the root's text; `text` is ignored elsewhere.
   [[nodiscard]] std::string broadcast_text(const std::string& text, std::size_t root,
                                            std::size_t most = kMostText) const;
-  /// bytes[k] of them from client k, one after the other.
+  /// bytes[k] bytes from client k, concatenated.
   [[nodiscard]] std::string allgather_bytes(const std::string& mine, std::span<const std::size_t> bytes) const;
-  /// As many numbers from everybody: size() x mine.size().
+  /// Equally many numbers from all clients: size() x mine.size().
   [[nodiscard]] std::vector<double> allgather_numbers(std::span<const double> mine) const;
-  /// Returns when all have come here.
+  /// Returns when all clients have called it.
   void barrier() const;
 
  private:
@@ -88,20 +86,19 @@ class Collectives {
   std::optional<Payload> kind_;
 };
 
-/// What client `client` of those has to say.
+/// Reads what that client sent.
 [[nodiscard]] inline FromPeer from_peer(const Collectives& clients, std::size_t client) {
   return {clients.communicator(), client};
 }
 
-/// Runs `body` on every client and sees to it that it ends alike everywhere: if it threw an InputError (or ran out of
-/// memory, or failed otherwise) on some client, all throw the same one, that of the lowest rank. It must not
-/// communicate.
+/// Runs `body` on every client with the same outcome everywhere: if it throws an InputError (or runs out of memory, or
+/// fails otherwise) at any client, all throw the same error, that of the lowest rank. It must not communicate.
 template <class Body>
 void agree(const Collectives& clients, const Body& body);
 
-/// A group of the clients as a communicator of its own (a row or a column of a grid). members: ranks in the parent,
-/// the same list on each of them, this client among them. The parent must outlive it. Different groups a client is in
-/// have different numbers, 1 to 7. Groups of groups are not provided for: their messages would meet those of others.
+/// A group of clients as a communicator (a row or a column of a grid). members: ranks in the parent, including this
+/// client; the same list at each member. The parent must outlive it. A client's groups have different numbers, 1 to 7.
+/// Groups of groups are not supported: their messages would mix with those of others.
 [[nodiscard]] std::unique_ptr<Communicator> make_group(Communicator& parent, std::vector<std::size_t> members,
                                                        int number);
 

@@ -12,8 +12,8 @@
 
 namespace fedsinkhorn {
 
-/// Messages of one sender and one tag arrive in the order they were sent; those of other tags do not get in their way.
-/// Tags are less than kTags.
+/// Messages with the same sender and tag arrive in the order they were sent, unaffected by other tags. Tags are less
+/// than kTags.
 enum class Tag : int {
   control = 0,
   collective = 1,
@@ -26,21 +26,20 @@ enum class Tag : int {
 };
 inline constexpr int kTags = 1024;
 
-/// News replace what was said before, so the order matters less: on some networks one may overtake another, or come
-/// twice. To send one is done only when the other side has taken it, so that who waits for that before sending many
-/// more does not fill anybody's memory.
+/// News replace earlier news, so order matters less: on some networks one may overtake another or arrive twice. Sending
+/// news is done only when the receiver has taken it. Waiting for that before sending more bounds the receiver's memory.
 [[nodiscard]] constexpr bool is_news(Tag tag) {
   const int of_group = static_cast<int>(tag) % kTags;
   return of_group == static_cast<int>(Tag::news_u) || of_group == static_cast<int>(Tag::news_v);
 }
 
-/// On which way a message travels, and what it is about. Both sides name the same.
+/// A message's tag and kind; the same on both sides.
 struct Label {
   Tag tag;
   Payload kind;
 };
 
-/// A message under way.
+/// A message in flight.
 class Pending {
  public:
   virtual ~Pending() = default;
@@ -48,14 +47,14 @@ class Pending {
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
 
-  /// Whether the buffer may be used again (sent), or is filled (received). Never waits. Throws std::runtime_error if
-  /// the transport failed, and ClientLost if the message had another size than the buffer (see distrust).
+  /// Whether the buffer may be reused (send) or is filled (receive). Never waits. Throws std::runtime_error if the
+  /// transport failed, and ClientLost if the message and the buffer differ in size (see distrust).
   [[nodiscard]] virtual bool done() = 0;
-  /// The message of the layer below that this one is done with, if it is a wrapper of one.
+  /// The message of the layer below that this one wraps, if any; both are done together.
   [[nodiscard]] virtual Pending* below() { return nullptr; }
 };
 
-/// One client's end. Used by one thread at a time; every client has an object of its own.
+/// One client's endpoint. Used by one thread at a time; every client has its own.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -66,53 +65,52 @@ class Communicator {
   [[nodiscard]] virtual std::size_t rank() const = 0;
   [[nodiscard]] virtual std::size_t size() const = 0;
 
-  /// The buffer stays alive and untouched until the message is done. Sizes may be zero; both sides name the same one.
-  /// `to` and `from` are other clients.
+  /// The buffer must stay alive and untouched until the message is done. Sizes may be zero; both sides give the same
+  /// size. `to` and `from` are other clients.
   [[nodiscard]] virtual std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
                                                             Label label) = 0;
   [[nodiscard]] virtual std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
                                                                Label label) = 0;
 
-  /// True as soon as one of the messages is done, false at `until` (see now). Throws ClientFailed (or InputError, or
-  /// ClientLost, if that was the reason) at once when another client has said that it gives up. After that, nothing
-  /// more can be sent or received.
+  /// True as soon as one of the messages is done, false at `until` (see now). When another client gives up, throws at
+  /// once: ClientFailed, or its InputError or ClientLost. Nothing can be sent or received after that.
   [[nodiscard]] virtual bool wait_any(std::span<Pending* const> messages, double until) = 0;
-  /// The time limit has passed without this message: finds out who no longer answers, and throws ClientLost, always.
+  /// Call when the time limit passed without this message. Finds out who does not answer; always throws ClientLost.
   virtual void miss(const Pending& message) = 0;
-  /// What that client sent cannot be: its program is broken, of another version, or hostile. Tells the others, and
-  /// throws ClientLost naming it, always. sent: as in "client 3 sent <a length of 1e18>". See from_peer.hpp.
+  /// Call when that client sent something impossible: its program is broken, of another version, or hostile. Tells the
+  /// others; always throws ClientLost naming it. sent: as in "client 3 sent <a length of 1e18>". See from_peer.hpp.
   virtual void distrust(std::size_t client, const std::string& sent) = 0;
   /// Seconds to wait for another client.
   [[nodiscard]] virtual double timeout() const = 0;
-  /// For a client that computes for long without waiting: what wait_any would throw is thrown here. Cheap.
+  /// For long computations without waiting: throws what wait_any would throw. Cheap.
   virtual void look_up() = 0;
 
-  /// Seconds on a clock that all clients of this machine, or of this simulation, share. In a simulation time passes in
-  /// wait_any and worked() alone: a loop that merely asks done() would never end.
+  /// Seconds on a clock shared by all clients on this machine or in this simulation. In a simulation, time passes only
+  /// in wait_any and worked(): a loop that only calls done() never ends.
   [[nodiscard]] virtual double now() const = 0;
-  /// Whether all clients have that clock.
+  /// Whether all clients share that clock.
   [[nodiscard]] virtual bool shares_clock() const { return true; }
-  /// Whether it is a simulation's: not that of who waits for the result.
+  /// Whether the clock is a simulation's, not real time.
   [[nodiscard]] virtual bool clock_is_virtual() const { return false; }
-  /// Whether all clients are in this process, and so share its processors and its memory.
+  /// Whether all clients are in this process and share its processors and memory.
   [[nodiscard]] virtual bool shares_process() const { return true; }
-  /// Clients that compute on this machine at the same time, this one included.
+  /// Clients that compute on this machine at the same time, including this one.
   [[nodiscard]] virtual std::size_t clients_on_machine() const { return size(); }
-  /// Seconds another client may have to wait for a processor before it can answer. 0 where each has one of its own, as
-  /// in a simulation.
+  /// Seconds another client may have to wait for a processor before it can answer. 0 if each has its own, as in a
+  /// simulation.
   [[nodiscard]] virtual double time_slice() const { return 0; }
-  /// This client has computed with so many entries of a matrix. Time passes by itself, except in a simulation. Called
-  /// from destructors.
+  /// Reports that this client has processed that many matrix entries. Makes time pass in a simulation; otherwise it
+  /// passes by itself. Called from destructors.
   virtual void worked(double /*entries*/) noexcept {}
 
-  /// Tells the others that this client gives up; `text` is what they will throw. Does not throw, does not wait long.
+  /// Tells the others that this client gives up; they will throw `text`. Does not throw or wait long.
   virtual void give_up(bool bad_input, const char* text) noexcept = 0;
 
-  /// Whether other clients may be out of reach, client 0 excepted (a star, a firewall): notices then go by way of
-  /// client 0, which passes them on. All clients say so at the same point of the program.
+  /// Whether clients other than client 0 may be unreachable (a star, a firewall). If so, notices go through client 0,
+  /// which forwards them. All clients call this at the same point of the program.
   virtual void keep_to_root(bool /*keeps*/) {}
 
-  /// Returns when the message is done. Throws like wait_any and, when the time limit passes first, like miss.
+  /// Returns when the message is done. Throws like wait_any and, if the time limit passes first, like miss.
   void wait(Pending& message) {
     if (message.done()) return;
     Pending* const one = &message;

@@ -18,7 +18,7 @@ struct Received {
   }
 };
 
-/// Receives of news are posted ahead; their bytes count when they come.
+/// Receives of news are posted ahead; their bytes count when they arrive.
 class CountedReceipt final : public PeerPending {
  public:
   CountedReceipt(std::unique_ptr<Pending> inner, std::size_t from, std::size_t bytes, Received counters)

@@ -1,4 +1,4 @@
-// A wrapper that counts what passes through it, by phase of the solve and by kind.
+// A wrapper that counts messages by phase of the solve and by kind.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace fedsinkhorn {
 
-/// What messages are for: agreeing on the problem; the rounds of the iteration; building kernels around new potentials,
-/// and measuring; costs and potentials at the end.
+/// The purpose of messages: agreeing on the problem; the rounds of the iteration; building kernels around new
+/// potentials and measuring; costs and potentials at the end.
 enum class Phase : std::size_t { setup, rounds, rebuilds, results };
 inline constexpr std::size_t kPhases = 4;
 
@@ -32,9 +32,9 @@ struct Traffic {
   [[nodiscard]] const Tally& of(Payload kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 };
 
-/// Forwards everything. Payload bytes are counted when a message is started; those of news that are received when they
-/// have come, since receives are also posted for news that never will. The transport's own framing is not counted, nor
-/// are the rare control messages below it. Time spent in wait and in starting messages goes to `waiting`.
+/// Forwards everything. Payload bytes count when a message is started; those of received news when they arrive, since
+/// receives are also posted for news that never come. The transport's framing and its rare control messages are not
+/// counted. Time spent waiting and starting messages goes to `waiting`.
 class CountingCommunicator final : public ForwardingCommunicator {
  public:
   explicit CountingCommunicator(Communicator& inner) : ForwardingCommunicator(inner), waiting_(inner) {}

@@ -20,12 +20,12 @@ constexpr double kLeast = 1e-200;
 constexpr double kMost = 1e200;
 
 // The last bits of std::exp and std::log vary between C libraries and processors, and one bit can change which of two
-// messages comes first. These sums are rounded in one way only; 14 digits are right.
+// messages arrives first. These sums are rounded the same way everywhere; 14 digits are correct.
 
 double portable_exp(double x) {
   x = std::clamp(x, -690.0, 690.0);
   const double power = std::nearbyint(x / kLogOfTwo);
-  const double rest = x - power * kLogOfTwo;  // up to 0.35 in size
+  const double rest = x - power * kLogOfTwo;  // at most 0.35 in size
   double sum = 1;
   for (int i = 14; i > 0; --i) sum = 1 + sum * rest / i;
   return std::ldexp(sum, static_cast<int>(power));
@@ -38,7 +38,7 @@ double portable_log(double x) {
     mantissa *= 2;
     --power;
   }
-  const double s = (mantissa - 1) / (mantissa + 1);  // up to 0.18 in size; the logarithm is 2 atanh(s)
+  const double s = (mantissa - 1) / (mantissa + 1);  // at most 0.18 in size; the logarithm is 2 atanh(s)
   double sum = 0;
   for (int i = 21; i > 0; i -= 2) sum = sum * s * s + 1.0 / i;
   return 2 * s * sum + power * kLogOfTwo;

@@ -9,8 +9,8 @@
 
 namespace fedsinkhorn {
 
-/// The random numbers of one message, or of one stretch of work. Many of those need none, and to make a generator takes
-/// longer than all else about a message, so it is made for the first number.
+/// The random numbers of one message or one stretch of work. Many need none, and making a generator takes longer than
+/// everything else about a message, so it is made for the first number.
 class Draws {
  public:
   /// See Random.

@@ -1,4 +1,4 @@
-// How a client that fails ends a run in which all clients are threads of this process.
+// How a failing client ends a run whose clients are all threads of this process.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@
 
 namespace fedsinkhorn {
 
-/// Keeps the first exception. What it brings about at other clients comes later: they are told after it is kept.
+/// Keeps the first exception. Those it causes at other clients come later: they are told after it is kept.
 class FirstCause {
  public:
   void keep(const std::exception_ptr& cause) {
@@ -25,7 +25,7 @@ class FirstCause {
   std::exception_ptr cause_;
 };
 
-/// Runs body(communicator). What it throws is kept, then the others are told.
+/// Runs body(communicator). If it throws, the exception is kept, then the others are told.
 template <class Body>
 void run_and_tell(Communicator& communicator, FirstCause& first, const Body& body) {
   try {

@@ -1,4 +1,4 @@
-// What wrappers have in common: all that they do not change.
+// Base of wrappers: forwards everything they do not change.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -7,7 +7,7 @@ namespace fedsinkhorn {
 
 class ForwardingCommunicator : public Communicator {
  public:
-  /// The inner one must outlive this.
+  /// inner must outlive this.
   explicit ForwardingCommunicator(Communicator& inner) : inner_(inner) {}
 
   [[nodiscard]] std::size_t rank() const override { return inner_.rank(); }

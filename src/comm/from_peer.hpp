@@ -1,6 +1,6 @@
-// What another client sends is taken for what it is: bytes from a program that may be broken, of another version, or
-// hostile. Counts, lengths, flags and numbers that steer this client are read here. Each has a range; what lies outside
-// of it ends the run at every client with one line that names the sender (ClientLost, see Communicator::distrust).
+// Checks of what other clients send: their programs may be broken, of another version, or hostile. Counts, lengths,
+// flags and numbers that control this client are read here. Each has a range; a value outside it ends the run at every
+// client with one line that names the sender (ClientLost, see Communicator::distrust).
 #pragma once
 
 #include <fmt/format.h>
@@ -16,10 +16,10 @@
 
 namespace fedsinkhorn {
 
-/// Whole numbers up to this one travel as float64 without loss.
+/// Whole numbers are sent as float64, which is exact up to this one.
 inline constexpr std::uint64_t kMostCount = std::uint64_t{1} << 53U;
 
-/// Reads what one client said. what: as in "client 3 sent <a length> of 1e18 where ...".
+/// Reads what one client sent. what: as in "client 3 sent <a length> of 1e18 where ...".
 class FromPeer {
  public:
   /// The communicator must outlive it. client: its rank there.
@@ -33,7 +33,7 @@ class FromPeer {
     return static_cast<std::uint64_t>(x);
   }
   [[nodiscard]] bool truth(double x, const char* what) const { return count(x, 1, what) != 0; }
-  /// A number from least to most, or infinity where that is the most; never NaN.
+  /// A number from least to most, which may be infinity; never NaN.
   [[nodiscard]] double number(double x, double least, double most, const char* what) const {
     if (!(x >= least && x <= most)) {
       refuse(fmt::format("{} of {:g} where {:g} to {:g} is possible", what, x, least, most));

@@ -8,7 +8,7 @@
 namespace fedsinkhorn {
 namespace {
 
-// Every group has kTags to itself. With 7 groups all stay far below 32767, the least an MPI must allow.
+// Every group has kTags tags of its own. With 7 groups, all stay far below 32767, the smallest limit MPI permits.
 constexpr int kMaxNumber = 7;
 
 class Group final : public ForwardingCommunicator {

@@ -18,7 +18,7 @@ void LastWords::tell_done(std::size_t client) noexcept {
     Message& message = messages_.emplace_back();
     message.pending = communicator_.start_send({&message.word, 1}, client, kLabel);
     wait(std::vector<Message*>{&message}, 500ms);
-  } catch (const std::exception&) {  // it finds out by its limit
+  } catch (const std::exception&) {  // it will reach its limit
   }
 }
 

@@ -1,4 +1,4 @@
-// What clients that are left have to say to each other after one was lost.
+// Last messages between the remaining clients after one was lost.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@
 
 namespace fedsinkhorn {
 
-/// After ClientLost nothing can be exchanged any more but this: that a client has done what it had to. Who waits for it
-/// may then end the process, which under mpirun ends all of them. Lives until nothing more is done with the
-/// communicator. Nothing here throws: a client that cannot be told, or is not heard, is done without.
+/// After ClientLost, clients can only tell each other that they have finished. A client that has waited for this may
+/// end its process, which under mpirun ends all of them. Must live until the communicator is no longer used. Nothing
+/// here throws: a client that cannot be told or is not heard is ignored.
 class LastWords {
  public:
   explicit LastWords(Communicator& communicator) : communicator_(communicator) {}
@@ -30,7 +30,7 @@ class LastWords {
   void wait(std::span<Message* const> messages, std::chrono::milliseconds limit) const;
 
   Communicator& communicator_;
-  std::deque<Message> messages_;  // those that never came to an end, too: their buffers are still in use
+  std::deque<Message> messages_;  // including unfinished ones: their buffers are still in use
 };
 
 }  // namespace fedsinkhorn

@@ -13,7 +13,7 @@ std::future<Mishap> start(const std::function<void()>& body) {
   const auto attempt = [&body] { return mishap_of(body); };
   try {
     return std::async(std::launch::async, attempt);
-  } catch (const std::system_error&) {  // no thread is to be had: the others have to be patient
+  } catch (const std::system_error&) {  // no thread available: the others have to wait
     std::promise<Mishap> done;
     done.set_value(attempt());
     return done.get_future();

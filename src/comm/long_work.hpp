@@ -1,4 +1,4 @@
-// Work that takes longer than clients wait for each other.
+// Work that may take longer than the time limit.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace fedsinkhorn {
 
-/// Like agree(), for a body that may take longer than the time limit. It runs on a thread of its own, while this one
-/// and those of the other clients keep telling each other that they are there. If a client is lost meanwhile,
-/// `abandon` is called, the end of the body awaited, and ClientLost thrown.
+/// Like agree(), for a body that may take longer than the time limit. It runs on its own thread while the clients'
+/// calling threads keep telling each other that they are there. If a client is lost meanwhile, calls `abandon`, waits
+/// for the body to end and throws ClientLost.
 void agree_on_long_work(const Collectives& clients, const std::function<void()>& body,
                         const std::function<void()>& abandon);
 

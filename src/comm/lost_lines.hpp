@@ -1,4 +1,4 @@
-// What a run says that ends because a time limit has passed.
+// Error messages of runs that end with ClientLost.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ namespace fedsinkhorn {
   return fmt::format("{} not answered for {:.3g} s", clients_have(silent), timeout);
 }
 
-/// peer: " with client 3", or nothing if that is not known.
+/// peer: " with client 3", or empty if unknown.
 [[nodiscard]] inline std::string line_of_no_exchange(std::size_t rank, const std::string& peer, double timeout) {
   return fmt::format(
       "an exchange of client {}{} did not come about within {:.3g} s although all clients answer; a longer `timeout` "

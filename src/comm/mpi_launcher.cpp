@@ -1,5 +1,5 @@
-// What mpirun leaves in the environment. Needed in builds without MPI too: there, started by mpirun, a program must say
-// that it cannot take part rather than solve the whole problem once per process.
+// What mpirun sets in the environment. Also needed in builds without MPI: started by mpirun, such a program must report
+// that it cannot take part instead of solving the whole problem once per process.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -27,7 +27,7 @@ std::size_t first_number(std::initializer_list<const char*> names, std::size_t o
 }  // namespace
 
 bool started_by_mpi() {
-  // Open MPI; whatever speaks PMIx (PRRTE, Slurm); MPICH, Intel MPI and Slurm's PMI.
+  // Open MPI; anything with PMIx (PRRTE, Slurm); MPICH, Intel MPI and Slurm's PMI.
   constexpr std::array kSigns = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
   return std::ranges::any_of(kSigns, [](const char* name) { return std::getenv(name) != nullptr; });
 }

@@ -1,4 +1,4 @@
-// Stands in for mpi_transport.cpp in builds without MPI.
+// Replaces mpi_transport.cpp in builds without MPI.
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 

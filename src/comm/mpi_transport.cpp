@@ -28,19 +28,19 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// MPI counts bytes with an int. Longer messages go in pieces.
+// MPI counts bytes with an int. Longer messages are sent in pieces.
 constexpr std::size_t kPiece = std::size_t{1} << 30;
-// How long a message that is no longer wanted may take to come to an end.
+// How long an abandoned message may take to finish.
 constexpr auto kAbandoning = 200ms;
 // The program's exit status for a lost client.
 constexpr int kExitLost = 4;
-// Processes start one after the other, on a busy machine seconds apart: so much more than the time limit they may take.
+// Added to the time limit at start: on a busy machine, processes start one after the other, seconds apart.
 constexpr auto kStarting = 1s;
-// When one process has ended, mpirun sends SIGTERM to the others a second later, and SIGKILL after another: so long the
-// next one waits before it speaks. At the end there may be a handler for SIGTERM.
+// When a process ends, mpirun sends SIGTERM to the others a second later, and SIGKILL after another second. The next
+// process waits this long before it reports. At the end there may be a handler for SIGTERM.
 constexpr auto kTurnAtStart = 1500ms;
 constexpr auto kTurnAtEnd = 2200ms;
-// With these delays, too, all are gone 5 s after the time limit.
+// Even with these delays, all processes end within 5 s after the time limit.
 constexpr std::size_t kMostTurns = 2;
 
 void require(int code, const char* call) {
@@ -51,13 +51,13 @@ void require(int code, const char* call) {
   throw std::runtime_error(fmt::format("MPI failed: {}: {}", call, std::string_view(text.data(), std::size_t(length))));
 }
 
-/// As the clock counts; a thousand years do not fit into it, and one will do.
+/// In the clock's units, capped at one year: a thousand years would overflow it.
 Clock::duration within_clock(Seconds duration) {
   return std::chrono::duration_cast<Clock::duration>(std::min(duration, Seconds(365.0 * 24 * 3600)));
 }
 
-/// What clients of one machine have in common: the kernel they run on, whose clock they share. Where the system does
-/// not tell, the name of the host.
+/// What clients on one machine have in common: the running kernel, whose clock they share. If the system does not tell,
+/// the host name.
 std::string name_of_machine() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string name;
@@ -68,11 +68,11 @@ std::string name_of_machine() {
   return {host.data(), std::size_t(length)};
 }
 
-/// Ends the process if it lives longer than the limit: MPI_Init and MPI_Finalize wait for all clients and know no time
-/// limit. One process says why, the first one that is there: when it ends, mpirun ends the rest.
+/// Ends the process if this lives longer than the limit: MPI_Init and MPI_Finalize wait for all clients without a time
+/// limit. Only the first process present reports why: when it ends, mpirun ends the rest.
 class Watchdog {
  public:
-  /// turn: how long each process waits for the one before to speak.
+  /// turn: how long each process waits for the previous one to report.
   Watchdog(Clock::duration limit, Clock::duration turn, std::string line)
       : line_(std::move(line)),
         thread_([this, limit, turn] { watch(limit + turn * std::min(rank_given_by_mpi(), kMostTurns)); }) {}
@@ -99,12 +99,12 @@ class Watchdog {
   std::jthread thread_;  // last: uses all others
 };
 
-/// Who has started MPI, and so ends it.
+/// Who started MPI, and so ends it.
 enum class StartedBy : char { this_library, somebody_else };
 
 class MpiCommunicator final : public WatchedCommunicator {
  public:
-  /// comm: MPI_COMM_WORLD, or a duplicate of it if somebody else has started MPI; that is freed at the end.
+  /// comm: MPI_COMM_WORLD, or, if somebody else started MPI, a duplicate of it, which is freed at the end.
   MpiCommunicator(MPI_Comm comm, StartedBy started_by, Seconds timeout)
       : WatchedCommunicator(timeout), comm_(comm), started_by_(started_by), unwinding_(std::uncaught_exceptions()) {
     require(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -118,7 +118,7 @@ class MpiCommunicator final : public WatchedCommunicator {
       return;
     }
     if (may_finalize()) finalize();
-    is_mute_ = true;  // what is left of messages goes without MPI noticing
+    is_mute_ = true;  // drops the remaining messages without MPI calls
     stop_listening();
   }
   MpiCommunicator(const MpiCommunicator&) = delete;
@@ -129,7 +129,7 @@ class MpiCommunicator final : public WatchedCommunicator {
   [[nodiscard]] bool shares_clock() const override { return clients_on_machine_ == size(); }
   [[nodiscard]] bool shares_process() const override { return false; }
   [[nodiscard]] std::size_t clients_on_machine() const override { return clients_on_machine_; }
-  /// Counts them, with all others. For the beginning.
+  /// Counts them, together with all other clients. Call at the start.
   void count_clients_on_this_machine();
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
                                                     Label label) override;
@@ -143,11 +143,11 @@ class MpiCommunicator final : public WatchedCommunicator {
  private:
   class Message;
 
-  // Others fail later than this one, or not at all: MPI_Finalize would wait for them in vain.
+  // After a failure, MPI_Finalize would wait in vain for others, which fail later or not at all.
   [[nodiscard]] bool may_finalize() const {
     return !is_over() && !has_failed_ && !is_mute_ && std::uncaught_exceptions() == unwinding_;
   }
-  // MPI goes on where it belongs to somebody else: it must not use buffers that are gone.
+  // If somebody else started MPI, it keeps running and must not use freed buffers.
   [[nodiscard]] bool withdraws_messages() const {
     return started_by_ == StartedBy::somebody_else || (!is_over() && !is_mute_);
   }
@@ -162,7 +162,7 @@ class MpiCommunicator final : public WatchedCommunicator {
   std::size_t clients_on_machine_ = 1;
   int unwinding_;
   bool has_failed_ = false;
-  bool is_mute_ = false;  // MPI still uses memory that is gone: not one more call
+  bool is_mute_ = false;  // MPI still uses freed memory: no more calls
 };
 
 /// One message, in one or more pieces.
@@ -175,7 +175,7 @@ class MpiCommunicator::Message final : public PeerPending {
   Message& operator=(const Message&) = delete;
 
   void start_send(const std::byte* data, Tag tag) {
-    // A synchronous send is done when the other side has a receive for it; MPI keeps no copies meanwhile.
+    // A synchronous send is done when the other side has a receive for it; MPI keeps no copy meanwhile.
     const auto send = is_news(tag) ? MPI_Issend : MPI_Isend;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       owner_.require(send(data + i * kPiece, bytes_of_piece(i), MPI_BYTE, static_cast<int>(peer()),
@@ -232,9 +232,8 @@ class MpiCommunicator::Message final : public PeerPending {
                     fmt::format("a message of more than the {} bytes that were expected", bytes_of_piece(done_)));
   }
 
-  // The buffer is about to go, perhaps because an exception passes by. A receive that nothing has come in for can be
-  // taken back; what is under way has to be brought to its end. If that does not succeed, MPI must not run again: it
-  // would use the buffer.
+  // The buffer is about to be freed, perhaps by an exception. A receive without a message can be cancelled; a transfer
+  // in progress must be completed. If that fails, MPI must not run again: it would use the buffer.
   void abandon() noexcept {
     if (!owner_.withdraws_messages()) return;
     const auto end = Clock::now() + kAbandoning;
@@ -280,9 +279,9 @@ std::unique_ptr<PeerPending> MpiCommunicator::start_receive_control(std::span<st
   return message;
 }
 
-// MPI offers nothing to sleep on. An answer that comes at once is met by trying again at once, but not for long: the
-// one to answer may need this core. Two clients on one core are ten times faster with 20 spins than with 1000; on cores
-// of their own the two were alike, within the noise. Who waits longer lets others compute.
+// MPI offers nothing to sleep on. Retrying at once catches an immediate answer, but not for long: the other client may
+// need this core. Two clients on one core are ten times faster with 20 spins than with 1000; on separate cores the two
+// were equal within the noise. Longer waits let others compute.
 void MpiCommunicator::idle(std::uint64_t turn, Clock::time_point until) {
   constexpr std::uint64_t kSpins = 20;
   constexpr std::uint64_t kYields = 5000;
@@ -301,11 +300,11 @@ void MpiCommunicator::finalize() noexcept {
                             fmt::format("another client did not come to the end within {:.3g} s", timeout()));
     stop_listening();
     if (!is_mute_) MPI_Finalize();
-  } catch (const std::exception&) {  // no thread for the watchdog: the process ends without saying goodbye
+  } catch (const std::exception&) {  // no thread for the watchdog: the process ends without MPI_Finalize
   }
 }
 
-// After a failure the others may not come to free theirs.
+// MPI_Comm_free is collective: after a failure, the others may not call it.
 void MpiCommunicator::leave() noexcept {
   stop_listening();
   if (may_finalize()) MPI_Comm_free(&comm_);
@@ -323,7 +322,7 @@ void MpiCommunicator::require(int code, const char* call) {
 }
 
 std::unique_ptr<MpiCommunicator> start_mpi(Seconds timeout) {
-  (void)ThreadPool(2);  // throws where the watchdog would be refused its thread
+  (void)ThreadPool(2);  // throws if the watchdog could not get a thread
   const Watchdog watchdog(within_clock(timeout) + kStarting, kTurnAtStart,
                           fmt::format("the clients did not all start within {:.3g} s", timeout.count()));
   int provided = MPI_THREAD_SINGLE;
@@ -332,7 +331,7 @@ std::unique_ptr<MpiCommunicator> start_mpi(Seconds timeout) {
   return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, StartedBy::this_library, timeout);
 }
 
-/// Whose process it is decides what becomes of it: the time limit is kept by an exception.
+/// The process belongs to somebody else: when the time limit passes, throws instead of ending it.
 std::unique_ptr<MpiCommunicator> join_mpi(Seconds timeout) {
   int provided = MPI_THREAD_SINGLE;
   int is_main = 0;
@@ -367,7 +366,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
   if (is_finalized != 0) throw std::logic_error("MPI can be started once in a process");
   auto communicator = is_initialized != 0 ? join_mpi(timeout) : start_mpi(timeout);
   communicator->keep_to_root(true);               // until it is known who talks to whom
-  communicator->count_clients_on_this_machine();  // keeps the time limit by itself
+  communicator->count_clients_on_this_machine();  // observes the time limit itself
   return communicator;
 }
 

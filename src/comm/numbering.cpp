@@ -25,7 +25,7 @@ std::string name_of_kind(std::uint16_t kind) {
   return kind < kPayloads.size() ? std::string(name_of(static_cast<Payload>(kind))) : fmt::format("{}", kind);
 }
 
-// In both, the buffer comes before the message that uses it, and so goes after it.
+// In both classes the buffer is declared before the message that uses it, so it is destroyed after it.
 class NumberedSend final : public PeerPending {
  public:
   NumberedSend(Communicator& inner, const MessageHeader& header, std::span<const std::byte> data, std::size_t to,

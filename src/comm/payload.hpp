@@ -1,4 +1,4 @@
-// What messages are about.
+// Kinds of messages.
 #pragma once
 
 #include <array>
@@ -8,16 +8,16 @@
 
 namespace fedsinkhorn {
 
-/// Every message names its kind, so that a rule may be made for each, and none is taken for another. A message that
-/// carries two, such as a slice with a note behind it, is of the kind of its main part.
-///   options    what all clients have to ask for alike
+/// Every message has a kind, so that policies can tell them apart and none is mistaken for another. A message with two
+/// parts, such as a slice followed by a note, has the kind of its main part.
+///   options    options that must be the same on all clients
 ///   shape      sizes, counts, names of hosts, devices, memory
 ///   slice      a client's part of a vector or of the problem: u, v, q, r, masses, points, allowed pairs
 ///   sum        addends and sums over clients
-///   note       errors, flags, greatest values: what decisions are taken on
-///   potential  absorbed potentials, sums in logs
+///   note       errors, flags, maxima: what decisions are based on
+///   potential  absorbed potentials, log-domain sums
 ///   result     costs, f and g, reports
-///   text       what went wrong
+///   text       error messages
 ///   control    who is there, who has finished
 enum class Payload : std::uint16_t { options, shape, slice, sum, note, potential, result, text, control };
 

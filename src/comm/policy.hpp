@@ -12,14 +12,14 @@
 
 namespace fedsinkhorn {
 
-/// A message about to leave.
+/// A message about to be sent.
 struct Departure {
   Payload kind;
   std::size_t bytes;
   std::size_t to;
 };
 
-/// One client's rule. Asked before a byte leaves.
+/// One client's rule, asked before anything is sent.
 class PayloadPolicy {
  public:
   virtual ~PayloadPolicy() = default;
@@ -27,7 +27,7 @@ class PayloadPolicy {
   PayloadPolicy(const PayloadPolicy&) = delete;
   PayloadPolicy& operator=(const PayloadPolicy&) = delete;
 
-  /// Throws InputError to keep the message, which ends the solve and the session of all clients with that line.
+  /// Throws InputError to refuse the message. That ends the solve, and the session, on all clients with that line.
   virtual void check(const Departure& message) = 0;
 };
 
@@ -39,11 +39,11 @@ class OpenPolicy final : public PayloadPolicy {
 
 struct PolicyEntry {
   std::string_view name;
-  std::string_view sentence;  ///< what it does, for people
+  std::string_view sentence;  ///< description for users
   std::function<std::unique_ptr<PayloadPolicy>()> make;
 };
 
-/// Forwards what its policy lets pass; everything until it has one.
+/// Forwards what its policy allows; everything until it has one.
 class PolicedCommunicator final : public ForwardingCommunicator {
  public:
   using ForwardingCommunicator::ForwardingCommunicator;

@@ -24,8 +24,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Thrown at a client that was lost, for it to leave its thread. No std::exception: nobody should take it for a
-/// failure.
+/// Thrown at a lost client to make it leave its thread. Not a std::exception: it must not be taken for a failure.
 struct Gone {};
 
 /// Why all clients end.
@@ -42,7 +41,7 @@ struct Verdict {
   }
 };
 
-/// What the two sides of a message know of it.
+/// The state of a message on either side.
 struct Delivery {
   bool is_done = false;
   bool is_awaited = false;  // its client sleeps until it is done
@@ -56,7 +55,7 @@ class Message : public PeerPending {
 
 class Sent final : public Message {
  public:
-  /// taken: of news that are not taken yet.
+  /// taken: for news that have not been taken yet.
   Sent(std::size_t to, std::shared_ptr<Delivery> taken) : Message(to), taken_(std::move(taken)) {}
   [[nodiscard]] bool done() override { return taken_ == nullptr || taken_->is_done; }
   void set_awaited(bool is_awaited) override {
@@ -75,18 +74,18 @@ struct Letter {
 
 class Receipt;
 
-/// From one client to one other.
+/// From one client to another.
 struct Link {
   std::size_t from = 0;
   std::size_t to = 0;
   const LinkScenario* special = nullptr;
   std::uint64_t sent = 0;  // messages
-  double free_at = 0;      // when all of them are on their way
+  double free_at = 0;      // when all of them have left
   std::vector<std::pair<Tag, double>> last_arrivals;
-  std::list<Letter> letters;       // arrived, and not received yet
+  std::list<Letter> letters;       // arrived, not received yet
   std::vector<Receipt*> receipts;  // not filled yet, in the order they were posted
 
-  /// The moment before which no message of this tag may arrive.
+  /// The earliest time at which a message of this tag may arrive.
   [[nodiscard]] double& last_arrival(Tag tag) {
     const auto known = std::ranges::find(last_arrivals, tag, &std::pair<Tag, double>::first);
     return known != last_arrivals.end() ? known->second : last_arrivals.emplace_back(tag, 0.0).second;
@@ -101,10 +100,10 @@ class Network {
   [[nodiscard]] std::size_t clients() const { return clients_.size(); }
   [[nodiscard]] double timeout() const { return timeout_; }
   [[nodiscard]] VirtualTime& time() { return time_; }
-  /// Of the c^2 there could be only those exist that somebody uses.
+  /// Created on first use: most of the c^2 possible links may never exist.
   [[nodiscard]] Link& link(std::size_t from, std::size_t to);
 
-  /// Returns what tells whether it has been taken, if it is news.
+  /// For news, returns what tells whether it has been taken.
   std::shared_ptr<Delivery> send(std::span<const std::byte> data, Link& link, Tag tag);
   void deliver(Link& link, Letter letter);
   void post(Link& link, Receipt& receipt);
@@ -113,18 +112,18 @@ class Network {
   void work(std::size_t client, double entries);
 
   [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
-  /// The first one holds. All clients that sleep are woken.
+  /// The first verdict holds. Wakes all sleeping clients.
   void come_to(Verdict verdict);
 
  private:
   struct Client {
     double slower = 1;
     std::uint64_t stretches = 0;  // of work
-    bool awaits_wrapped = false;  // messages inside objects of wrappers: any might be the one
+    bool awaits_wrapped = false;  // waits for wrapped messages: any may be the one
   };
 
-  /// Of the number-th message of a link, or stretch of work of a client (the link from it to itself, so to say). They
-  /// do not depend on what else happens.
+  /// For a link's number-th message, or a client's number-th stretch of work (as a link to itself). They do not depend
+  /// on what else happens.
   [[nodiscard]] Draws draws(std::size_t from, std::size_t to, std::uint64_t number) const {
     return {scenario_.seed, number * clients() * clients() + from * clients() + to};
   }
@@ -138,7 +137,7 @@ class Network {
   std::optional<Verdict> verdict_;
 };
 
-/// A receive. Ending it withdraws it, so nobody writes into a buffer that is gone.
+/// A receive. Destroying it withdraws it, so nothing is written into a freed buffer.
 class Receipt final : public Message {
  public:
   Receipt(Communicator& owner, Network& network, Link& link, std::span<std::byte> data, Tag tag)
@@ -315,7 +314,7 @@ class SimulatedCommunicator final : public Communicator {
       if (time_.is_silent(k)) silent.push_back(k);
       if (time_.has_ended(k)) ended.push_back(k);
     }
-    if (silent.empty()) silent = ended;  // they do not answer either, but that need not be why
+    if (silent.empty()) silent = ended;  // they do not answer either, but this need not be the cause
     const auto* addressed = dynamic_cast<const PeerPending*>(&message);
     const std::string peer = addressed == nullptr ? "" : fmt::format(" with client {}", addressed->peer());
     const std::string line =
@@ -346,7 +345,7 @@ class SimulatedCommunicator final : public Communicator {
     if (time_.is_gone(rank_)) return;
     try {
       network_.come_to({bad_input ? Verdict::Kind::bad_input : Verdict::Kind::failed, text});
-    } catch (const std::exception&) {  // the others will find out by their time limit
+    } catch (const std::exception&) {  // the others will reach their time limit
     }
   }
 

@@ -1,4 +1,4 @@
-// Time spent, added up over many short stretches, on the clients' clock: in a simulation that is not this machine's.
+// Total time of many short stretches on the clients' clock, which is virtual in a simulation.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -13,7 +13,7 @@ class Stopwatch {
   /// Runs the watch while it lives.
   class Scope {
    public:
-    /// entries: of a matrix that are computed with meanwhile (see Communicator::worked).
+    /// entries: matrix entries processed meanwhile (see Communicator::worked).
     explicit Scope(Stopwatch& watch, double entries = 0)
         : watch_(watch), entries_(entries), start_(watch.clock_.now()) {}
     ~Scope() {

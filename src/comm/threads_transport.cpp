@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Wakes a client when something has come in for it.
+/// Wakes a client when something has arrived for it.
 class Bell {
  public:
   void ring() {
@@ -36,7 +36,7 @@ class Bell {
     rung_.notify_one();
   }
   [[nodiscard]] std::uint64_t rings() const { return rings_.load(std::memory_order_acquire); }
-  /// Returns when it has rung more often than that, or at `until`.
+  /// Returns when it has rung since `seen`, or at `until`.
   void wait(std::uint64_t seen, Clock::time_point until) {
     std::unique_lock lock(mutex_);
     rung_.wait_until(lock, until, [&] { return rings() != seen; });
@@ -48,7 +48,7 @@ class Bell {
   std::atomic<std::uint64_t> rings_{0};
 };
 
-/// Set when a letter is taken, for a sender that wants to know.
+/// Set when a letter is taken, for a sender that needs to know.
 using Taken = std::shared_ptr<std::atomic<bool>>;
 
 class Sent final : public PeerPending {
@@ -62,14 +62,14 @@ class Sent final : public PeerPending {
 
 class Receipt;
 
-/// What one client gets. A message goes to the first receipt that waits for its sender and tag, straight into its
-/// buffer; if there is none a copy is kept. Room is taken for those who have sent something alone, so that a thousand
+/// One client's incoming messages. A message goes directly into the buffer of the first receipt that waits for its
+/// sender and tag; if there is none, a copy is kept. Only senders that have sent something take up space, so a thousand
 /// clients do not need a million mailboxes.
 class Mailbox {
  public:
-  /// Returns what tells whether it has been taken, if it is news and has not been.
+  /// For news not taken at once, returns what tells whether it has been taken.
   Taken put(std::span<const std::byte> data, std::size_t from, Tag tag);
-  /// Returns whether it took a letter whose sender wants to know.
+  /// Returns whether it took a letter whose sender needs to know.
   bool add(Receipt& receipt);
   void withdraw(Receipt& receipt);
 
@@ -79,13 +79,13 @@ class Mailbox {
     std::vector<std::byte> bytes;
     Taken taken;
   };
-  /// Of one sender and tag. One of the two is empty.
+  /// For one sender and tag. One of the two is empty.
   struct Lane {
     std::list<Letter> letters;
     std::list<Receipt*> receipts;
   };
 
-  /// Control messages are received from anybody.
+  /// Control messages are received from any client.
   [[nodiscard]] Lane& lane(std::size_t from, Tag tag) {
     constexpr std::size_t anybody = std::numeric_limits<std::size_t>::max();
     return lanes_[{tag == Tag::control ? anybody : from, tag}];
@@ -95,7 +95,7 @@ class Mailbox {
   std::map<std::pair<std::size_t, Tag>, Lane> lanes_;
 };
 
-/// A receive. Ending it withdraws it, so nobody writes into a buffer that is gone.
+/// A receive. Destroying it withdraws it, so nothing is written into a freed buffer.
 class Receipt final : public PeerPending {
  public:
   Receipt(Communicator& owner, Mailbox& mailbox, std::span<std::byte> data, std::size_t from, Tag tag)
@@ -107,7 +107,7 @@ class Receipt final : public PeerPending {
   Receipt& operator=(const Receipt&) = delete;
 
   [[nodiscard]] Tag tag() const { return tag_; }
-  /// Whether it was filled at once by a letter whose sender wants to know.
+  /// Whether it was filled at once by a letter whose sender needs to know.
   [[nodiscard]] bool took_news() const { return took_news_; }
   [[nodiscard]] bool done() override {
     const State state = state_.load(std::memory_order_acquire);
@@ -115,7 +115,7 @@ class Receipt final : public PeerPending {
     return state == State::filled;
   }
 
-  /// Under the mailbox's lock.
+  /// Call under the mailbox's lock.
   void fill(std::size_t from, std::span<const std::byte> data) {
     set_peer(from);
     came_ = data.size();
@@ -132,7 +132,7 @@ class Receipt final : public PeerPending {
   Tag tag_;
   std::size_t came_ = 0;  // bytes; written before the state
   std::atomic<State> state_{State::open};
-  bool took_news_;  // last: to find out uses all others
+  bool took_news_;  // last: its initialiser uses all others
 };
 
 Taken Mailbox::put(std::span<const std::byte> data, std::size_t from, Tag tag) {
@@ -145,7 +145,7 @@ Taken Mailbox::put(std::span<const std::byte> data, std::size_t from, Tag tag) {
   }
   Receipt& receipt = *sent.receipts.front();
   sent.receipts.pop_front();
-  receipt.fill(from, data);  // last: from here on its owner may end it
+  receipt.fill(from, data);  // last: from here on its owner may destroy it
   return nullptr;
 }
 
@@ -168,7 +168,7 @@ void Mailbox::withdraw(Receipt& receipt) {
   lane(receipt.peer(), receipt.tag()).receipts.remove(&receipt);
 }
 
-/// What the clients share, by client.
+/// What the clients share, by rank.
 struct Office {
   explicit Office(std::size_t clients) : bells(clients), mailboxes(clients) {}
 
@@ -217,10 +217,10 @@ class ThreadCommunicator final : public WatchedCommunicator {
   }
 
  private:
-  // Falling asleep and being woken takes longer than most answers: with some yields before, a sum over 7 clients on 2
-  // busy cores takes half the time. 10 to 1000 of them were alike, within the noise.
+  // Sleeping and waking take longer than most answers: with some yields first, a sum over 7 clients on 2 busy cores
+  // takes half the time. 10 to 1000 yields were equal within the noise.
   static constexpr std::uint64_t kYields = 100;
-  // With a thousand, whoever yields waits for all others to yield, too.
+  // With a thousand clients, one that yields waits for all others to yield, too.
   static constexpr std::size_t kFewClients = 64;
 
   Office& office_;
@@ -233,7 +233,7 @@ void run_one(Office& office, std::size_t rank, Seconds timeout, FirstCause& firs
   try {
     ThreadCommunicator communicator(office, rank, timeout);
     run_and_tell(communicator, first, body);
-  } catch (...) {  // no memory for the communicator: the others will find out by their time limit
+  } catch (...) {  // no memory for the communicator: the others will reach their time limit
     first.keep(std::current_exception());
   }
 }
@@ -246,7 +246,7 @@ void run_on_threads(std::size_t clients, Seconds timeout, const ClientBody& body
   {
     std::vector<std::jthread> threads;  // joined at the end of this block
     threads.reserve(clients - 1);
-    // Starting the others is part of what client 0 does: if it fails, those already there are told.
+    // Client 0 starts the others as part of its work: if that fails, those already running are told.
     run_one(office, 0, timeout, first, [&](Communicator& communicator) {
       try {
         for (std::size_t rank = 1; rank < clients; ++rank) {

@@ -101,8 +101,8 @@ VirtualTime::Event VirtualTime::pop() {
   return first;
 }
 
-// Most sleepers are woken long before. So that their alarms do not pile up, one that is planned already and rings too
-// early is left to set the next.
+// Most sleepers are woken long before their alarm. To keep alarms from piling up, one that is already planned and rings
+// too early sets the next.
 void VirtualTime::set_alarm(std::size_t client) {
   Client& sleeper = clients_[client];
   if (sleeper.until >= sleeper.alarm_at || sleeper.until == kNever) return;
@@ -139,7 +139,7 @@ std::optional<std::size_t> VirtualTime::next_turn() {
       return event.client;
     }
   }
-  // Nothing is left to happen: those still there have been lost, or are idle until they will be.
+  // No event is left: the remaining clients are lost, or idle until they will be.
   for (std::size_t k = 0; k < clients_.size(); ++k) {
     if (clients_[k].state == State::ended) continue;
     clients_[k].is_gone = true;

@@ -1,8 +1,8 @@
 // The clock of a simulation, and whose turn it is.
 //
-// Every client has a thread of its own, but only the one that holds the baton runs, and no time passes while it does.
-// To let time pass it hands the baton to the client with the earliest event. So nothing depends on how fast this
-// machine is, and what the clients share needs no locks.
+// Every client has its own thread, but only the one that holds the baton runs, and no time passes meanwhile. To let
+// time pass, it hands the baton to the client with the earliest event. So nothing depends on the speed of this machine,
+// and data that clients share needs no locks.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ class VirtualTime {
  public:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-  /// Something that takes place at its time, whoever holds the baton then. It may plan more and wake clients.
+  /// Something that happens at its time, whoever holds the baton then. It may plan more and wake clients.
   class Happening {
    public:
     virtual ~Happening() = default;
@@ -32,44 +32,44 @@ class VirtualTime {
     virtual void happen() = 0;
   };
 
-  /// special: of some of the clients; pauses do not overlap.
+  /// special: some of the clients; pauses must not overlap.
   VirtualTime(std::size_t clients, const std::vector<ClientScenario>& special);
 
-  // Without the baton.
+  // Called without the baton.
 
-  /// Client 0 hands out the baton for the first time. All return when their first turn has come; false if it never
-  /// will: the client is gone, or the run was called off.
+  /// Client 0's call hands out the baton for the first time. Returns at the client's first turn; false if there will be
+  /// none: the client is gone, or the run was called off.
   [[nodiscard]] bool begin(std::size_t client);
-  /// Instead of client 0's begin: nobody else begins either.
+  /// Instead of client 0's begin: no client begins.
   void call_off();
 
-  // With the baton. Those with a client are for its own thread.
+  // Called with the baton; sleep, work and end on the client's own thread.
 
   [[nodiscard]] double now() const { return now_; }
   /// Of two at the same time, the one planned first happens first.
   void plan(double time, std::unique_ptr<Happening> happening);
 
-  /// Returns when somebody has woken the client, or at `until`; later if it pauses then. At once for one that is gone.
-  /// If nothing is left that could ever wake anybody, all are woken and is_stuck() from then on.
+  /// Returns when the client is woken, or at `until`; after its pause if it pauses then; at once if it is gone. If
+  /// nothing is left that could ever wake a client, all are woken and is_stuck() holds from then on.
   void sleep(std::size_t client, double until);
-  /// Returns after so many seconds of work, and those of the pauses in between. At once for one that is gone.
+  /// Returns after that many seconds of work plus the pauses in between; at once if the client is gone.
   void work(std::size_t client, double seconds);
-  /// The client's last word, also after a begin() that returned false.
+  /// The client's last call, even if begin() returned false.
   void end(std::size_t client);
 
-  /// If it sleeps, it gets a turn: when what is planned for this very moment has happened, or after its pause.
+  /// Gives a sleeping client a turn after everything planned for this moment, or after its pause.
   void wake(std::size_t client);
   void wake_all();
 
   [[nodiscard]] bool is_stuck() const { return is_stuck_; }
-  /// It was lost, and has its thread back only to leave it: all others have ended.
+  /// The client was lost and gets its thread back only to leave it: all others have ended.
   [[nodiscard]] bool is_gone(std::size_t client) const { return clients_[client].is_gone; }
-  /// Lost by now, or in a pause: it would not answer.
+  /// Lost or in a pause: the client would not answer.
   [[nodiscard]] bool is_silent(std::size_t client) const;
   [[nodiscard]] bool has_ended(std::size_t client) const { return clients_[client].state == State::ended; }
 
  private:
-  /// Waited for by one thread.
+  /// Only one thread waits for it.
   class Baton {
    public:
     void give();
@@ -84,17 +84,17 @@ class VirtualTime {
   enum class State : char { sleeping, working, running, ended };
   struct Client {
     Baton baton;
-    std::vector<Pause> pauses;  // in the order of time
+    std::vector<Pause> pauses;  // in order of time
     double lost_at = kNever;
     State state = State::working;
     bool is_woken = false;  // its next turn is planned
     bool is_gone = false;
-    std::uint64_t turn = 0;    // how many it had
+    std::uint64_t turn = 0;    // turns so far
     double until = kNever;     // sleeping: when it gets a turn anyway
-    double alarm_at = kNever;  // an alarm is planned for then
+    double alarm_at = kNever;  // time of the planned alarm
   };
 
-  /// With nothing to happen: the client's turn of this number, or an alarm, which looks whether it has slept enough.
+  /// Without a happening: the client's turn of this number, or an alarm, which checks whether it has slept long enough.
   struct Event {
     double time;
     std::uint64_t number;
@@ -112,7 +112,7 @@ class VirtualTime {
   [[nodiscard]] Event pop();
   void set_alarm(std::size_t client);
   void pass(std::size_t client);
-  /// Lets happen what comes first, up to a client's turn; none when all have ended.
+  /// Processes events up to the next client's turn; none when all have ended.
   [[nodiscard]] std::optional<std::size_t> next_turn();
   [[nodiscard]] bool begins_turn(const Event& event);
   [[nodiscard]] double after_pause(std::size_t client, double time) const;
@@ -121,7 +121,7 @@ class VirtualTime {
   bool is_stuck_ = false;
   bool is_called_off_ = false;
   std::uint64_t pushed_ = 0;
-  std::vector<Event> events_;  // a heap, the earliest in front
+  std::vector<Event> events_;  // a heap, the earliest first
   std::vector<Client> clients_;
 };
 

@@ -16,14 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Looking costs a call into the transport for each client, so it is done now and then; nobody minds waiting this long
-// for a failure.
+// Each look costs calls into the transport, so there is time between two looks. Failures may be noticed this late.
 constexpr auto kBetweenLooks = 10ms;
-// Long enough for a process that has to get its turn on a crowded machine. The two parts and kSending together keep the
-// promise to be gone 5 s after the time limit.
+// Long enough for a process to get its turn on a crowded machine. Both parts and kSending together keep the promise to
+// end within 5 s after the time limit.
 constexpr auto kRollCall = 1500ms;
 constexpr auto kVerdict = 1500ms;
-// All clients may come to "everybody answers" at the same time, each with a line of its own: the first one is faster.
+// All clients may find at the same time that everybody answers, each with its own line: client 0 is faster.
 constexpr auto kVerdictOfFirst = 1000ms;
 constexpr auto kSending = 1s;
 
@@ -36,14 +35,14 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 }  // namespace
 
-/// As it travels: of one size, so that it can be received before it is known what it says. All clients run the same
-/// program on the same kind of machine.
+/// As sent: of fixed size, so that it can be received before its content is known. All clients run the same program on
+/// the same kind of machine.
 struct WatchedCommunicator::Notice {
   enum class Kind : std::uint32_t { who, bad_input, failed, lost };
   Kind kind = Kind::who;
   std::uint32_t lost_count = 0;
-  std::array<std::uint32_t, 64> lost{};  // if more are lost, the first ones
-  std::array<char, 480> text{};          // ends with a zero
+  std::array<std::uint32_t, 64> lost{};  // if more are lost, only the first ones
+  std::array<char, 480> text{};          // zero-terminated
 
   static Notice of(Kind kind, std::string_view text, const std::vector<std::size_t>& lost = {}) {
     static_assert(std::is_trivially_copyable_v<Notice>);
@@ -55,7 +54,7 @@ struct WatchedCommunicator::Notice {
     return notice;
   }
 
-  /// Whether a client of a run of that many could have said this.
+  /// Whether a client could have sent this in a run of that many clients.
   [[nodiscard]] bool is_possible(std::size_t clients) const {
     return kind <= Kind::lost && lost_count <= lost.size() && std::ranges::find(text, '\0') != text.end() &&
            std::all_of(lost.begin(), lost.begin() + lost_count, [clients](std::uint32_t k) { return k < clients; });
@@ -69,7 +68,7 @@ struct WatchedCommunicator::Notice {
   }
 };
 
-// In both, the buffer comes before the message that uses it, and so goes after it.
+// In both, the buffer is declared before the message that uses it, so it is destroyed after it.
 struct WatchedCommunicator::Incoming {
   Notice notice;
   std::unique_ptr<PeerPending> message;
@@ -80,7 +79,7 @@ struct WatchedCommunicator::Outgoing {
 };
 
 WatchedCommunicator::WatchedCommunicator(Seconds timeout)
-    // A thousand years do not fit into the clock; one will do.
+    // Capped at one year: a thousand years would overflow the clock.
     : timeout_(std::chrono::duration_cast<Clock::duration>(std::min(timeout, Seconds(365.0 * 24 * 3600)))) {}
 
 WatchedCommunicator::~WatchedCommunicator() = default;
@@ -105,7 +104,7 @@ double WatchedCommunicator::now() const { return Seconds(Clock::now().time_since
 
 bool WatchedCommunicator::wait_any(std::span<Pending* const> messages, double until) {
   const auto is_done = [](Pending* message) { return message->done(); };
-  // Far enough away for every wait, and within the clock's range.
+  // Long enough for every wait, and within the clock's range.
   const auto left = std::clamp(until - now(), 0.0, 2 * timeout() + 3600.0 * 24);
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(left));
   for (std::uint64_t turn = 0;; ++turn) {
@@ -139,7 +138,7 @@ void WatchedCommunicator::give_up(bool bad_input, const char* text) noexcept {
   is_over_ = true;
   try {
     tell_all(Notice::of(bad_input ? Notice::Kind::bad_input : Notice::Kind::failed, text));
-  } catch (const std::exception&) {  // the others will find out by their time limit
+  } catch (const std::exception&) {  // the others will reach their time limit
   }
 }
 
@@ -153,7 +152,7 @@ void WatchedCommunicator::look_for_notices() {
       if (keeps_to_root_ && rank() == 0) tell_all(notice);
       notice.raise();
     }
-    // Who reaches this client knows more ways than it does, and waits for an answer.
+    // The sender has a route that this client does not use by itself, and waits for an answer.
     if (!heard_.at(from) && !reaches(from)) tell(notice, from);
     heard_.at(from) = true;
     roll_is_called_ = true;
@@ -179,7 +178,7 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
     if (k != rank() && reaches(k)) out.messages.push_back(start_send(bytes_of(out.notice), k, kLabel));
   }
   if (notice.kind == Notice::Kind::who) return;
-  // Last words: nobody will see to their delivery later.
+  // These are the last messages: nothing ensures their delivery later.
   const auto end = Clock::now() + kSending;
   const auto is_done = [](const auto& message) { return message->done(); };
   for (std::uint64_t turn = 0; !std::ranges::all_of(out.messages, is_done) && Clock::now() < end; ++turn) {
@@ -204,14 +203,14 @@ void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
     }
     end_with(line_of_silence(silent, timeout()), silent);
   }
-  // Somebody else may know of a client that answers some and not others.
+  // Another client may know of one that answers only some of them.
   look_until(rank() == 0 ? kVerdictOfFirst : kVerdict, [] { return false; });
   end_without_exchange(waited_for);
 }
 
 void WatchedCommunicator::answer_the_root(const Pending* waited_for) {
   if (!look_until(kRollCall, [this] { return heard_[0]; })) end_with(line_of_silence({0}, timeout()), {0});
-  // Its roll call, and its wait for what others may know.
+  // Client 0's roll call, and its wait for what others may know.
   look_until(kRollCall + kVerdict, [] { return false; });
   end_without_exchange(waited_for);
 }

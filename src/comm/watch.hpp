@@ -1,13 +1,13 @@
-// What all transports have in common: waiting does not last for ever, and no client is left alone when another fails.
+// What transports have in common: no wait lasts forever, and if a client fails, the others are told.
 //
-// Beside the messages proper, clients send each other notices on Tag::control, which are read while waiting:
-//   "who is there?"  A client whose wait takes longer than the time limit calls the roll. Whoever hears that answers by
-//                    calling it too, and will fail as well. Who is not heard within a second and a half is lost.
-//   "I give up"      The end, and what to throw. Whoever comes to a verdict sends it before throwing it, so that all
-//                    clients say the same.
+// Besides ordinary messages, clients send each other notices on Tag::control, which are read while waiting:
+//   "who is there?"  A client whose wait exceeds the time limit calls the roll. A client that hears this answers by
+//                    calling it too, and will fail as well. A client not heard within 1.5 s is lost.
+//   "I give up"      The end, and what to throw. A client that reaches a verdict sends it before throwing it, so that
+//                    all clients report the same.
 //
-// Where only client 0 can be reached by all (keep_to_root), the others talk to it alone. It calls the roll for all of
-// them and passes on what one of them says. Whoever does not hear it takes it for lost.
+// If only client 0 can be reached by all (keep_to_root), the others talk only to it. It calls the roll for all of them
+// and forwards what one of them says. A client that does not hear client 0 considers it lost.
 #pragma once
 
 #include <chrono>
@@ -22,14 +22,14 @@
 
 namespace fedsinkhorn {
 
-/// A transport's message, which knows whom it goes to or comes from.
+/// A transport's message, which knows its receiver or sender.
 class PeerPending : public Pending {
  public:
   explicit PeerPending(std::size_t peer) : peer_(peer) {}
   [[nodiscard]] std::size_t peer() const { return peer_; }
 
  protected:
-  /// For a message from anybody, when it has come.
+  /// For a message from any client, when it has arrived.
   void set_peer(std::size_t peer) { peer_ = peer; }
 
  private:
@@ -55,24 +55,24 @@ class WatchedCommunicator : public Communicator {
 
   explicit WatchedCommunicator(Seconds timeout);
 
-  /// Starts listening to notices. For the end of the transport's constructor, when it is able to receive.
+  /// Starts listening for notices. Call at the end of the transport's constructor, when it can receive.
   void listen();
-  /// Withdraws what listen() began. For the beginning of the transport's destructor.
+  /// Withdraws what listen() started. Call at the beginning of the transport's destructor.
   void stop_listening() noexcept;
 
-  /// Like start_receive, of whatever comes first on Tag::control; its peer() is known when it is done. One for all
-  /// clients, so that listening costs the same however many there are.
+  /// Like start_receive, for the first message from any client on Tag::control; peer() is known when it is done. One
+  /// receive for all clients: the cost of listening does not depend on their number.
   [[nodiscard]] virtual std::unique_ptr<PeerPending> start_receive_control(std::span<std::byte> data) = 0;
 
-  /// Lets time pass between two looks at messages: returns at `until`, or earlier, and at once if a message has come in
-  /// since it last returned. turn: how many times it has been called during this wait.
+  /// Passes the time between two checks for messages: returns at `until` or earlier, and at once if a message has
+  /// arrived since it last returned. turn: how often it has been called during this wait.
   virtual void idle(std::uint64_t turn, Clock::time_point until) = 0;
 
-  /// Whether this client has given up, or thrown what another sent. Nothing more should be sent or received.
+  /// Whether this client has given up or thrown what another sent. Nothing more should be sent or received.
   [[nodiscard]] bool is_over() const { return is_over_; }
 
  private:
-  // Of the order of what schedulers give a thread while others want its processor.
+  // About what schedulers give a thread while others wait for its processor.
   static constexpr double kTimeSlice = 1e-3;
 
   struct Notice;
@@ -81,7 +81,7 @@ class WatchedCommunicator : public Communicator {
 
   void look_for_notices();
   void listen_again();
-  /// The same if it has not been done lately. Throws if the roll has been called.
+  /// Looks for notices if it has not done so recently. Throws if the roll has been called.
   void look_now_and_then(Clock::time_point now);
   /// Looks for notices until the condition holds; false if that takes longer than `limit`.
   template <class Condition>
@@ -91,7 +91,7 @@ class WatchedCommunicator : public Communicator {
   /// Whether this client may send notices to that one.
   [[nodiscard]] bool reaches(std::size_t client) const { return !keeps_to_root_ || rank() == 0 || client == 0; }
   [[noreturn]] void call_the_roll(const Pending* waited_for);
-  /// The same where client 0 calls it: waits for its verdict.
+  /// The same if client 0 calls it: waits for its verdict.
   [[noreturn]] void answer_the_root(const Pending* waited_for);
   [[noreturn]] void end_without_exchange(const Pending* waited_for);
   [[noreturn]] void end_with(const std::string& line, std::vector<std::size_t> lost);
@@ -100,7 +100,7 @@ class WatchedCommunicator : public Communicator {
   Clock::time_point next_look_{};
   std::unique_ptr<Incoming> incoming_;
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
-  std::vector<bool> heard_;  // who has called the roll
+  std::vector<bool> heard_;  // clients that have called the roll
   bool keeps_to_root_ = false;
   bool roll_is_called_ = false;
   bool is_over_ = false;

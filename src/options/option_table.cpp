@@ -284,7 +284,7 @@ std::vector<OptionEntry> output_options() {
   };
 }
 
-/// The text of a value, by its type.
+/// The text of a value by its type.
 struct TextOf {
   std::string operator()(const KernelName& kernel) const { return kernel.text(); }
   std::string operator()(GridShape shape) const { return fmt::format("{}x{}", shape.rows, shape.columns); }
@@ -307,7 +307,7 @@ struct TextOf {
 template <class Value>
 constexpr bool kIsNumber = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
 
-/// Checks a value, by its type; what is no number has no range.
+/// Checks a value by its type; only numbers have a range.
 struct RangeCheck {
   const OptionEntry& option;
 

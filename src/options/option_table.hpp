@@ -1,5 +1,5 @@
-// Every option of a solve, described once. The flags of the command line, the ranges that are checked, what clients
-// must have in common, what the summary repeats and docs/cli.md (a test compares) all follow from this table.
+// Every option of a solve, described once. The command line's flags, the range checks, the options that all clients
+// must share, the options in the summary and docs/cli.md (checked by a test) all follow from this table.
 #pragma once
 
 #include <cstddef>
@@ -17,29 +17,29 @@
 
 namespace fedsinkhorn {
 
-/// Where an option is kept, which also says what it is. A std::size_t of 0 leaves the number to the solver.
+/// The field that holds an option; its type is the option's type. A std::size_t of 0 lets the solver choose.
 using OptionMember =
     std::variant<double Problem::*, double Options::*, std::int64_t Options::*, int Options::*, std::size_t Options::*,
                  bool Options::*, std::string Options::*, std::vector<int> Options::*, std::vector<double> Options::*,
                  GridShape Options::*, Norm Options::*, Passes Options::*, KernelName Options::*, Precision Options::*,
                  Stabilization Options::*, Feasibility Options::*, DampingKind Options::*>;
 
-/// The numbers an option takes; of lists, each of them.
+/// The numbers an option accepts; for a list, each element.
 struct OptionRange {
   static constexpr double kFinite = std::numeric_limits<double>::max();
 
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool is_open = false;  ///< `least` itself is not taken
-  /// What is said of others, "{}" being the number, and what would be right. Empty: who uses the option checks it.
+  bool is_open = false;  ///< `least` itself is excluded
+  /// Error text for other numbers, with "{}" for the number, and what to give instead. Empty: checked where it is used.
   std::string_view wrong{};
   std::string_view right{};
-  double most_typed = 0;  ///< the command line reads no larger ones; 0: whatever the type holds
+  double most_typed = 0;  ///< largest number the command line accepts; 0: the type's limit
 
   [[nodiscard]] bool has(double value) const { return (is_open ? value > least : value >= least) && value <= most; }
 };
 
-/// An option of which others than these make no use.
+/// The only topologies or methods that use an option.
 struct OptionUsers {
   std::string_view field{};  ///< "topology" or "method"; empty: all use it
   std::vector<std::string_view> names{};
@@ -48,16 +48,16 @@ struct OptionUsers {
 };
 
 struct OptionEntry {
-  std::string_view field;  ///< of Options, as errors of the library name it
-  std::string_view flags;  ///< of the command line, the main one first, with commas
+  std::string_view field;  ///< name in Options, used in the library's errors
+  std::string_view flags;  ///< of the command line, comma-separated, the main one first
   OptionMember member;
   std::string_view group;  ///< in --help
   std::string_view help;
   OptionRange range{};
-  std::string_view names{};         ///< of a text: those there are, with commas; empty: they are registered
-  std::string_view default_text{};  ///< where the default is not a value but follows from others
-  bool is_common = false;           ///< all clients must have the same
-  bool in_summary = false;          ///< summary.json has it, as it was given or as it ran, under the name of the field
+  std::string_view names{};         ///< for a string: the names it accepts, comma-separated; empty: the registered ones
+  std::string_view default_text{};  ///< if the default is not a value but follows from other settings
+  bool is_common = false;           ///< must be the same on all clients
+  bool in_summary = false;          ///< in summary.json under the field's name, as given or as used
   OptionUsers used_by{};
   std::string_view old_flag{};  ///< still works
 
@@ -69,7 +69,7 @@ struct OptionEntry {
 /// The entry of a field; nullptr if there is none.
 [[nodiscard]] const OptionEntry* find_option(std::string_view field);
 
-/// visitor(value of that option).
+/// Returns visitor(value of the option).
 template <class Visitor>
 auto visit_value(const OptionEntry& option, const Problem& problem, const Options& options, const Visitor& visitor) {
   return std::visit(
@@ -83,9 +83,9 @@ auto visit_value(const OptionEntry& option, const Problem& problem, const Option
       option.member);
 }
 
-/// "1e-09", "true", "fused", "2x3", "1,2,": alike for values that are alike, and for no others.
+/// "1e-09", "true", "fused", "2x3", "1,2,": equal if and only if the values are equal.
 [[nodiscard]] std::string value_text(const OptionEntry& option, const Problem& problem, const Options& options);
-/// What the table says about numbers, "1 or more", "above 0, up to 1"; empty for what is no number.
+/// The range in words, such as "1 or more" or "above 0, up to 1"; empty if there is none.
 [[nodiscard]] std::string range_text(const OptionEntry& option);
 
 /// Throws InputError naming the field if its value is out of range.

@@ -1,4 +1,4 @@
-// The names an option chooses from, enumerators and registered ones alike.
+// The names an option accepts: enumerators and registered names.
 #pragma once
 
 #include <string>

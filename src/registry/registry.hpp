@@ -1,4 +1,4 @@
-// The one place that names every implementation. To add one: its file, and its line in registry.cpp.
+// The only place that names every implementation. To add one, add its file and its line in registry.cpp.
 #pragma once
 
 #include "comm/policy.hpp"

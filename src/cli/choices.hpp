@@ -1,4 +1,4 @@
-// Words of the command line that stand for choices.
+// Choices on the command line.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string choice_of(const Entries& entries, const std::string& flag, const std
   throw InputError(flag, "unknown name '" + name + "'", "choose " + alternatives(names));
 }
 
-/// The names as the type of an option, "{a,b,c}": --help shows them, and shells complete them.
+/// The names as an option's type, "{a,b,c}": shown by --help, completed by shells.
 template <class Choice>
 std::string choices() {
   std::string text;

@@ -24,8 +24,8 @@ struct Clients {
   std::size_t first = 0;
   std::size_t count = 1;
   std::size_t all = 1;
-  std::unique_ptr<Session> session;                                // if the others are in other processes
-  std::unique_ptr<PolicedCommunicator> communicator_of_session{};  // for what is said beside the solve
+  std::unique_ptr<Session> session;                                // if the others run in other processes
+  std::unique_ptr<PolicedCommunicator> communicator_of_session{};  // for messages outside the solve
 
   [[nodiscard]] bool share_process() const { return session == nullptr; }
   [[nodiscard]] PolicedCommunicator& communicator() const { return *communicator_of_session; }
@@ -36,23 +36,23 @@ struct Clients {
     all = session->size();
   }
   [[nodiscard]] Collectives collectives() const { return Collectives(communicator(), Route::through_root); }
-  /// Runs it on all ranks and sees to it that it ends alike on all.
+  /// Runs body on all ranks and makes it end the same way on all.
   void agree_on(const std::function<void()>& body) const {
     if (share_process()) return body();
     agree(collectives(), body);
   }
-  /// The same if it may take longer than ranks wait for each other. abandon: makes it end soon.
+  /// The same for a body that may take longer than the timeout between ranks. abandon: makes it end soon.
   void agree_on_long(const std::function<void()>& body, const std::function<void()>& abandon) const {
     if (share_process()) return body();
     agree_on_long_work(collectives(), body, abandon);
   }
-  /// Nothing is to be said to the others any more.
+  /// Ends all communication with the others.
   void part() {
     communicator_of_session.reset();
     session.reset();
   }
-  /// All ranks have come to the same refusal. One says it, and the others wait until it has: as soon as a rank ends,
-  /// mpirun kills the rest.
+  /// Call when all ranks refuse for the same reason. One prints the message and the others wait for it: as soon as a
+  /// rank ends, mpirun kills the rest.
   void refuse_together(const std::string& message) const {
     if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(message));
     std::fflush(stderr);

@@ -1,5 +1,5 @@
-// One function per subcommand. Each adds itself to the command line; its callback does the work and throws InputError
-// when it cannot. Those that end in more ways than well or badly write the exit status to `status`.
+// One function per subcommand. It adds the subcommand, whose callback does the work and throws InputError on failure.
+// Subcommands with further exit statuses write theirs to `status`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@ namespace fedsinkhorn {
 void add_solve_command(CLI::App& app, int& status);
 void add_demo_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app);
-/// After all others, which they tell about.
+/// Call last: these describe all other commands.
 void add_help_commands(CLI::App& app);
 
 }  // namespace fedsinkhorn

@@ -10,8 +10,7 @@
 namespace fedsinkhorn {
 namespace {
 
-// The words typed so far decide: which command, which option stands before the cursor. bash splits --topology=star at
-// the sign.
+// Completion depends on the command and on the option before the cursor. bash splits --topology=star at the "=".
 constexpr std::string_view kBegin = R"(# Completion for bash, written by '{0} completion bash'.
 _{0}() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command= words= k
@@ -44,7 +43,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
 
 std::string in_quotes(const std::string& text) { return "'" + text + "'"; }
 
-/// What follows an option that takes a value.
+/// Completes the value of an option.
 std::string values(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const auto paths = [](const char* kind) {
@@ -57,7 +56,7 @@ std::string values(const CLI::Option& option) {
   return choices.empty() ? "return" : "words=" + in_quotes(joined(choices, " "));
 }
 
-/// Main names alone: an alias would only keep the shell from completing.
+/// Main names only: an alias would keep the shell from completing.
 std::string option_names(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::Option* option : named_options(app)) {

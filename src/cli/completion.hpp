@@ -1,4 +1,4 @@
-// Completion of command lines by the shell, made from the commands and options themselves.
+// Shell completion, generated from the commands and options.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -19,11 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// A client that is left hears of the loss while it waits, or after its present pass over the kernel. The promise to be
-// gone 5 s after the time limit leaves this much.
+// A remaining client learns of the loss while it waits, or after its current pass over the kernel. The promise to end
+// within 5 s after the time limit leaves this much.
 constexpr auto kOthersToFinish = 1500ms;
 
-// Of one client: what the solve has taken from it already, in units of 8 bytes.
+// Per client: what the solve has already accepted from it, in units of 8 bytes.
 constexpr std::uint64_t kMostCoordinates = std::uint64_t{1} << 40U;
 
 void append_points(const AnyMatrix& points, std::vector<double>& to) {
@@ -78,7 +78,7 @@ ClientFiles Delivery::files_of(std::size_t client) const {
 
 void Delivery::prepare() {
   if (!is_wanted()) return;
-  // All look before any makes a folder: ranks may share one, and whoever is the last to leave removes it.
+  // All ranks look before any creates a folder: they may share one, and the last to leave removes it.
   std::map<std::size_t, std::vector<fs::path>> missing;
   clients_.agree_on([&] {
     std::vector<std::string> folders;
@@ -119,8 +119,8 @@ void Delivery::find_leaders_in_process() {
   }
 }
 
-// Paths do not tell: ranks may be on machines that share a disk, or not. Each makes a hidden folder by a name that is
-// nobody else's; who finds it in its own folder has the same.
+// Paths are not enough: ranks may run on machines that share a disk, or not. Each creates a hidden folder with a unique
+// name; a rank that finds it in its own output folder shares that folder.
 void Delivery::find_leaders_among_ranks() {
   const std::size_t me = clients_.first;
   const Collectives ranks = clients_.collectives();
@@ -170,7 +170,7 @@ void Delivery::write(const Options& options, const std::vector<std::unique_ptr<I
     }
   });
   clients_.agree_on_long([&] { stage(options, problems, result); }, abandon);
-  // Where the summary of client 0 is, all is there.
+  // If the summary of client 0 exists, all results do.
   clients_.agree_on_long(
       [&] {
         for (const auto& [leader, set] : sets_) {
@@ -223,7 +223,7 @@ void Delivery::write_what_is_left(const Options& options, const Result* result, 
   }
 }
 
-// One client knows all potentials, and in one process they are in one place anyway.
+// One client knows all potentials, and in one process they are in the same place anyway.
 void Delivery::write_what_is_left_in_process(const Options& options, const Result& result) {
   OutputSet set(folders_.at(0)->path(), staging_names_[0]);
   const ClientFiles files;
@@ -235,8 +235,8 @@ void Delivery::write_what_is_left_in_process(const Options& options, const Resul
 void Delivery::write_what_is_left_of_ranks(const Options& options, const Result* result, const ClientLost& lost) {
   const std::size_t me = clients_.first;
   const auto is_left = [&](std::size_t rank) { return std::ranges::find(lost.lost(), rank) == lost.lost().end(); };
-  if (!is_left(me)) return;  // stopped for a while: the others have done without
-  // The first of those left that have this folder, and the others of them.
+  if (!is_left(me)) return;  // was suspended: the others continued without it
+  // Among remaining ranks with the same folder, the first leads and the others follow.
   std::size_t speaker = me;
   std::size_t leader = me;
   std::vector<std::size_t> followers;
@@ -250,7 +250,7 @@ void Delivery::write_what_is_left_of_ranks(const Options& options, const Result*
     if (!leads && first_of[leaders_[rank]] == me) followers.push_back(rank);
   }
   leader = first_of[leaders_[me]];
-  // Who leads removes a folder that stays empty: who follows may be gone before the leader has looked into it.
+  // The leader removes the folder if it stays empty: a follower may end before the leader has looked into it.
   if (leader != me) folders_.at(me)->keep();
 
   LastWords words(clients_.communicator());
@@ -264,7 +264,7 @@ void Delivery::write_what_is_left_of_ranks(const Options& options, const Result*
       files.shared = leader == me;
       files.whole_f =
           me == speaker && !arguments_.output.keep_local && result->f.size() == result->rows * result->targets;
-      fs::create_directories(staging_of(me, leader));  // the other may not have come to it yet
+      fs::create_directories(staging_of(me, leader));  // the leader may not have done so yet
       write_client_files(staging_of(me, leader), files, options, arguments_.files.epsilon, *result, abandon_);
       folders_.at(me)->keep();
     }

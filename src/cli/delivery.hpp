@@ -1,4 +1,4 @@
-// The results of a solve on their way into the output folders.
+// Writes the results of a solve to the output folders.
 #pragma once
 
 #include <atomic>
@@ -16,20 +16,20 @@
 
 namespace fedsinkhorn {
 
-/// Clients that write into the same folder, be they threads or ranks, fill one OutputSet, which the first of them
-/// commits; that of client 0 is committed last. Whatever goes wrong before leaves earlier results untouched.
-/// Every rank calls prepare() and write(); they throw alike on all of them.
+/// Clients with the same folder, threads or ranks, fill one OutputSet, and the first of them commits it. The set of
+/// client 0 is committed last. A failure before the commit leaves earlier results untouched.
+/// Every rank calls prepare() and write(); they throw the same error on all ranks.
 class Delivery {
  public:
-  /// Both must outlive it.
+  /// Both must outlive this.
   Delivery(const SolveArguments& arguments, const Clients& clients) : arguments_(arguments), clients_(clients) {}
 
-  /// Before the solve: makes the folders, and finds out who shares one. No input will be overwritten.
+  /// Call before the solve. Creates the folders, finds out which clients share one, and refuses to overwrite inputs.
   void prepare();
   /// Returns when all clients' results are in place.
   void write(const Options& options, const std::vector<std::unique_ptr<Inputs>>& inputs, const Result& result);
-  /// After write() or the solve has thrown ClientLost. Each client that is left writes what it has, without plans, and
-  /// the one to speak (see speaker.hpp) returns last. result: null if this client has none. Does not throw.
+  /// Call after write() or the solve has thrown ClientLost. Each remaining client writes what it has, without plans;
+  /// the speaker (see speaker.hpp) returns last. result: null if this client has none. Does not throw.
   void write_what_is_left(const Options& options, const Result* result, const ClientLost& lost) noexcept;
 
  private:
@@ -37,7 +37,7 @@ class Delivery {
   [[nodiscard]] bool is_here(std::size_t client) const {
     return client >= clients_.first && client - clients_.first < clients_.count;
   }
-  /// Whether each client writes its own rows, too.
+  /// Whether each client also writes its own rows.
   [[nodiscard]] bool is_each_client_served() const;
   [[nodiscard]] std::string folder_of(std::size_t client) const;
   [[nodiscard]] std::filesystem::path staging_of(std::size_t client, std::size_t leader) const;
@@ -53,11 +53,11 @@ class Delivery {
 
   const SolveArguments& arguments_;
   const Clients& clients_;
-  std::map<std::size_t, std::unique_ptr<OutputFolder>> folders_;  // by client; one for each that is here
-  std::vector<std::size_t> leaders_;                              // by client: the first that has the same folder
-  std::vector<std::string> staging_names_;                        // by client, who may come to lead
+  std::map<std::size_t, std::unique_ptr<OutputFolder>> folders_;  // by client; those of this process
+  std::vector<std::size_t> leaders_;                              // by client: the first with the same folder
+  std::vector<std::string> staging_names_;                        // by client, since any may become leader
   std::map<std::size_t, std::unique_ptr<OutputSet>> sets_;        // by leader
-  std::vector<double> points_;                                    // of all columns, where they came in parts
+  std::vector<double> points_;                                    // of all columns, if given in parts
   std::atomic<bool> abandon_ = false;
 };
 

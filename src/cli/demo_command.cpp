@@ -1,4 +1,4 @@
-// fedsinkhorn demo: a small problem from nothing to a picture.
+// fedsinkhorn demo: generates, solves and draws a small problem.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What the shell gets back; part of the command-line contract.
+// Exit statuses; part of the command-line contract.
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Empty if it is none.
+/// Empty if there is no such field.
 std::string flag_of(const std::string& field, const std::vector<std::string>& old_flags) {
   // Fields of other structs.
   for (const char* other : {"metric", "scenario"}) {

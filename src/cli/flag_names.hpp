@@ -1,4 +1,4 @@
-// The library speaks of fields, the command line of flags.
+// Translates the library's field names to flags.
 #pragma once
 
 #include <string>
@@ -6,8 +6,7 @@
 
 namespace fedsinkhorn {
 
-/// A line in which fields stand in backquotes, with the flags instead. old_flags: those given by an older name, which
-/// are called by it.
+/// Replaces fields in backquotes by their flags. old_flags: old names used on the command line; these are kept.
 [[nodiscard]] std::string with_flags(const std::string& line, const std::vector<std::string>& old_flags = {});
 
 }  // namespace fedsinkhorn

@@ -71,7 +71,7 @@ struct Arguments {
   bool decades_given = false;
 };
 
-/// The spec that the flags describe; throws InputError where they contradict each other.
+/// The spec that the flags describe. Throws InputError if they contradict each other.
 SyntheticSpec spec_from(const Arguments& arguments, Written written) {
   SyntheticSpec spec = arguments.spec;
   spec.rows = arguments.rows;
@@ -96,7 +96,7 @@ SyntheticSpec spec_from(const Arguments& arguments, Written written) {
   return spec;
 }
 
-/// Creates a folder with those above it, and removes again what it created unless kept.
+/// Creates a folder and its missing parents, and removes them again unless kept.
 class NewFolder {
  public:
   explicit NewFolder(const fs::path& path) {
@@ -121,7 +121,7 @@ class NewFolder {
   void keep() { kept_ = true; }
 
  private:
-  /// Innermost first. A folder that somebody else has put something into meanwhile is not empty and stays.
+  /// Innermost first. A folder that others have put something into is not empty and stays.
   void remove() noexcept {
     std::error_code ignored;
     for (const fs::path& folder : created_) fs::remove(folder, ignored);
@@ -131,13 +131,13 @@ class NewFolder {
   bool kept_ = false;
 };
 
-/// Files that appear together: all are written under temporary names and take their own when all are complete.
+/// Files that appear together: written under temporary names and renamed when all are complete.
 class FileSet {
  public:
   explicit FileSet(fs::path folder) : folder_(std::move(folder)) {}
   ~FileSet() {
-    // Reached early only when a rename failed: take back those that went through, unless they replaced an older file,
-    // which is gone either way.
+    // Incomplete only if a rename failed: remove the files already renamed, except those that replaced an older file,
+    // which is lost either way.
     std::error_code ignored;
     for (const File& file : files_) {
       if (!complete_ && file.finished && file.is_new) fs::remove(file.path, ignored);
@@ -200,7 +200,7 @@ class FileSet {
   bool complete_ = false;
 };
 
-/// Full disks and memory are better met before minutes of work than after.
+/// Detects a lack of disk space or memory before minutes of work, not after.
 void check_resources(const SyntheticSpec& spec, Written written, const fs::path& folder) {
   const auto n = static_cast<double>(spec.rows);
   const auto m = static_cast<double>(spec.columns);
@@ -208,7 +208,7 @@ void check_resources(const SyntheticSpec& spec, Written written, const fs::path&
   const double points = (n + m) * d;
   const double masses = n + m * static_cast<double>(spec.targets);
 
-  // On top of points and masses: the second cloud regrouped, radii and orders, one block of costs.
+  // Besides points and masses: the second cloud regrouped, radii and orders, one block of costs.
   const double memory = sizeof(double) * (points + m * d + masses + 4 * (n + m)) + 8e6;
   if (memory > static_cast<double>(available_memory())) {
     throw InputError("--rows",
@@ -231,8 +231,7 @@ void check_resources(const SyntheticSpec& spec, Written written, const fs::path&
 
 void print_solve_command(const Arguments& arguments, const SyntheticProblem& problem, Written written) {
   const fs::path folder = arguments.output;
-  // A hundredth of the largest cost: blurred enough to converge in hundreds of iterations, sharp enough to be
-  // transport.
+  // 0.01 times the largest cost: large enough to converge in hundreds of iterations, small enough for a sharp plan.
   std::array<char, 32> epsilon{};
   std::snprintf(epsilon.data(), epsilon.size(), "%g", problem.largest_cost > 0 ? 0.01 * problem.largest_cost : 0.01);
   std::cout << "solve it with\n  " << shell_word(program_name()) << " solve ";

@@ -5,8 +5,8 @@
 
 namespace fedsinkhorn {
 
-/// Adds the subcommand; its callback does the work while the command line is parsed, prints what it wrote to standard
-/// output, and throws InputError when it cannot. After a failure nothing that it created is left.
+/// Adds the subcommand. Its callback runs while the command line is parsed, prints what it wrote to standard output,
+/// and throws InputError on failure, after removing everything it created.
 void add_generate_command(CLI::App& app);
 
 }  // namespace fedsinkhorn

@@ -1,4 +1,4 @@
-// fedsinkhorn help, and the hidden commands that packages are made with: man, completion.
+// fedsinkhorn help, and the hidden commands for packaging: man, completion.
 #include <fmt/format.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// fedsinkhorn info: what this build is and what this machine offers it.
+// fedsinkhorn info: describes this build and this machine.
 #include <fmt/format.h>
 
 #include <string>

@@ -29,18 +29,18 @@ namespace {
 using namespace fedsinkhorn;
 using namespace std::chrono_literals;
 
-/// As soon as one process ends, mpirun kills the rest: who does not speak gives the speaker time to. Mostly the wait
-/// ends with the process.
+/// As soon as one process ends, mpirun kills the rest, so the others give the speaker time to print. Usually this
+/// process is killed while it waits.
 void let_another_speak(std::chrono::seconds wait) { std::this_thread::sleep_for(wait); }
 
 int refuse(const std::string& message) {
-  // If this process is still there after that, the other had nothing to say. It may be starting on a busy machine.
+  // If this process survives the wait, the speaker had nothing to say. It may be starting on a busy machine.
   if (!speaks_for_all()) let_another_speak(5s);
   fmt::print(stderr, "{}\n", refusal_line(message));
   return kBadInput;
 }
 
-// A first word that is no subcommand deserves a better answer than "unexpected argument".
+// Used to give a better message than "unexpected argument" for an unknown subcommand.
 bool is_command(const CLI::App& app, const std::string& word) {
   const auto commands = app.get_subcommands({});
   return std::any_of(commands.begin(), commands.end(),
@@ -55,7 +55,7 @@ std::string called(const CLI::App& app) {
 }
 
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
-  // A misspelt option first: what else is missing or wrong may be its doing.
+  // A misspelt option first: it may have caused the other errors.
   if (const auto unknown = unknown_option(app)) return *unknown;
   const std::string reason = error.what();
   const std::string see = "; see '" + called(app) + " --help'";
@@ -102,8 +102,8 @@ int guarded_run(int argc, char** argv) {
   } catch (const fedsinkhorn::InputError& error) {
     return refuse(with_flags(error.marked()));
   } catch (const ClientLost& error) {
-    if (!speaks_for_all(error.lost())) let_another_speak(10s);  // it may have results to write
-    // A rank that mpirun has told to end, because another one has ended, has nothing to add.
+    if (!speaks_for_all(error.lost())) let_another_speak(10s);  // the speaker may have results to write
+    // A rank that mpirun told to end because another one ended has nothing to add.
     const bool is_told_to_end = started_by_mpi() && StopOnSignal::requested();
     if (speaks_for_all(error.lost()) && !is_told_to_end) {
       fmt::print(stderr, "{}\n", refusal_line(with_flags(error.what())));
@@ -114,10 +114,10 @@ int guarded_run(int argc, char** argv) {
     if (speaks_for_all()) fmt::print(stderr, "{}\n", refusal_line(stop.what()));
     return kInterrupted;
   } catch (const ClientFailed&) {
-    let_another_speak(2s);  // the one that failed says why
+    let_another_speak(2s);  // the client that failed prints the reason
     return kInternalError;
   } catch (const std::bad_alloc&) {
-    // At once, whoever it is: the others only know that somebody failed.
+    // Print at once on any rank: the others only know that one failed.
     fmt::print(stderr, "{}\n",
                refusal_line("memory: an allocation was refused; use --kernel online or a smaller problem"));
     return kBadInput;
@@ -129,7 +129,7 @@ int guarded_run(int argc, char** argv) {
 
 }  // namespace
 
-// Ends without the exit handlers of libraries: with too little memory, those of OpenBLAS wait for its threads for ever.
+// Skips the exit handlers of libraries: when memory is short, those of OpenBLAS wait forever for its threads.
 int main(int argc, char** argv) {
   const int status = guarded_run(argc, argv);
   std::fflush(nullptr);

@@ -36,7 +36,7 @@ constexpr std::array<NamedText, 4> kExamples = {{
      "The same on a simulated network."},
 }};
 
-/// Text that roff sets as it is.
+/// Escapes text for roff.
 std::string roff(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -56,7 +56,7 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-/// A term and what it means.
+/// A term and its description.
 std::string entry(const std::string& term, const std::string& text) { return fmt::format(".TP\n{}\n{}\n", term, text); }
 
 std::string value_text(const CLI::Option& option) {
@@ -91,7 +91,7 @@ std::string options_by_group(const CLI::App& app) {
   for (const std::string& group : app.get_groups()) {
     std::string entries;
     for (const CLI::Option* option : named_options(app)) {
-      if (option == app.get_help_ptr() && app.get_parent() != nullptr) continue;  // all have it
+      if (option == app.get_help_ptr() && app.get_parent() != nullptr) continue;  // every command has it
       if (option->get_group() == group) entries += option_entry(*option);
     }
     if (!entries.empty() && group != "Options") text += ".PP\n" + italic(group) + "\n";
@@ -100,7 +100,7 @@ std::string options_by_group(const CLI::App& app) {
   return text;
 }
 
-/// The lines before the list of exit statuses, which has a section of its own.
+/// The footer up to the exit statuses, which have their own section.
 std::string notes(const CLI::App& command) {
   const std::string footer = command.get_footer();
   const std::string text = footer.substr(0, footer.find(exit_status_text()));

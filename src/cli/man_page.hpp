@@ -1,4 +1,4 @@
-// The manual page, made from the commands and options themselves.
+// The manual page, generated from the commands and options.
 #pragma once
 
 #include <CLI/CLI.hpp>

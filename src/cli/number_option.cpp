@@ -14,7 +14,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Without the underscores that group digits; none if one stands elsewhere.
+/// Removes underscores between digits; none if there is one elsewhere.
 std::optional<std::string> without_underscores(std::string_view word) {
   std::string result;
   for (std::size_t k = 0; k < word.size(); ++k) {
@@ -47,7 +47,7 @@ bool take_sign(std::string_view& word) {
   return is_negative;
 }
 
-/// [+-] digits [. digits] [e [+-] digits], digits on one side of the point at least.
+/// [+-] digits [. digits] [e [+-] digits], with digits on at least one side of the point.
 std::optional<Decimal> read_decimal(std::string_view word) {
   Decimal result;
   result.is_negative = take_sign(word);
@@ -79,7 +79,7 @@ std::optional<Decimal> read_decimal(std::string_view word) {
   return result;
 }
 
-/// Of a whole number, none from 2^64 on.
+/// The absolute value of an integer; none if it is 2^64 or more.
 std::optional<std::uint64_t> magnitude(const Decimal& decimal) {
   if (decimal.digits.empty()) return 0;
   constexpr std::int64_t most_digits = 20;
@@ -96,14 +96,14 @@ std::string range_text(IntegerRange range) {
   return fmt::format("from {} to {}", range.least, range.most);
 }
 
-/// Where a value should stand. "--" and letters: no file, number or choice.
+/// For a word in place of a value. No file, number or choice starts with "--" and a letter.
 bool looks_like_option(const std::string& word) {
   return word.starts_with("--") && word.size() > 2 && std::isalpha(static_cast<unsigned char>(word[2])) != 0;
 }
 
 std::string forgotten(const std::string& next) { return "has no value: " + next + " follows"; }
 
-/// Splits at commas, empty places included.
+/// Splits at commas and keeps empty elements.
 std::vector<std::string> parts_of(const std::vector<std::string>& words) {
   std::vector<std::string> parts;
   for (const std::string& word : words) {

@@ -1,4 +1,4 @@
-// What an option is called and takes, read back from its definition.
+// The names and values of an option, read from its definition.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,7 @@
 
 namespace fedsinkhorn {
 
-/// "-h", "--help", the main name last but for aliases, which follow it.
+/// "-h", "--help": short names, the main name, then its aliases.
 [[nodiscard]] inline std::vector<std::string> words_of_option(const CLI::Option& option) {
   std::vector<std::string> words;
   for (const std::string& name : option.get_snames()) words.push_back("-" + name);
@@ -18,20 +18,20 @@ namespace fedsinkhorn {
 
 [[nodiscard]] inline bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-/// The names an option of type "{a,b,c}" chooses from; none for other types.
+/// The choices of an option of type "{a,b,c}"; none for other types.
 [[nodiscard]] inline std::vector<std::string> choices_of_option(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   if (!type.starts_with('{') || !type.ends_with('}')) return {};
   return CLI::detail::split(type.substr(1, type.size() - 2), ',');
 }
 
-/// Those that --help lists.
+/// The commands that --help lists.
 [[nodiscard]] inline std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
 
-/// Old names of options have no description: they work and are shown nowhere. (CLI11's own way to hide an option, no
-/// group, takes its name out of errors as well.)
+/// Old names have no description: they work but are not shown. (CLI11 hides options without a group, but then also
+/// omits their names from errors.)
 [[nodiscard]] inline bool is_old_name(const CLI::Option* option) { return option->get_description().empty(); }
 
 /// --help without old names.

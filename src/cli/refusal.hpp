@@ -1,5 +1,4 @@
-// How a refusal is put: one line, whatever the message. All that goes to standard error but the progress line passes
-// here.
+// Formats an error as one line, whatever the message. Everything on standard error except the progress line uses this.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Words in command lines that we print for people to copy.
+// Words in printed command lines that users may copy.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace fedsinkhorn {
 
-/// The word as a shell must see it: as it is, quoted, or, with characters that are not plain text, as bash's $'...'.
+/// The word for a shell: unchanged, quoted, or, if it has unprintable characters, as bash's $'...'.
 [[nodiscard]] inline std::string shell_word(const std::string& word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=,:@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;

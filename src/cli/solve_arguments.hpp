@@ -1,4 +1,4 @@
-// What `fedsinkhorn solve` was asked for, as it was typed.
+// The arguments of `fedsinkhorn solve`, as typed.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace fedsinkhorn {
 
 struct SolveArguments {
   InputFiles files;
-  std::string transport;  // empty: whatever fits
+  std::string transport;  // empty: chosen automatically
   std::string scenario;
   std::uint64_t seed = 1;
   std::vector<std::string> asynchronous_flags;  // those given
   std::vector<std::string> simulation_flags;
   std::vector<std::string> old_flags;
-  Options options;  // but for fields that are below
+  Options options;  // except the fields below
   std::map<std::string_view, std::string> words;
   std::map<std::string_view, std::optional<std::int64_t>> counts;
   OutputPlan output;
   bool quiet = false;
 };
 
-/// The options of the library that these words mean. Throws InputError naming field or flag.
+/// Converts the arguments to library options. Throws InputError naming field or flag.
 [[nodiscard]] Options take_options(const SolveArguments& arguments);
-/// Throws InputError where the flags of the output contradict each other.
+/// Throws InputError if the output flags contradict each other.
 void check_output(const SolveArguments& arguments);
 
 }  // namespace fedsinkhorn

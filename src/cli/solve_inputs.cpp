@@ -91,7 +91,7 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
   }
   (void)metric_of(files);
   auto inputs = std::make_unique<Inputs>();
-  inputs->files.reserve(2);  // views and callbacks refer to the elements
+  inputs->files.reserve(2);  // no reallocation: views and callbacks refer to the elements
   if (with_cost) take_cost(files, client, *inputs);
   Problem& problem = inputs->problem;
   problem.epsilon = files.epsilon;

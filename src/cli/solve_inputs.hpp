@@ -11,12 +11,12 @@
 
 namespace fedsinkhorn {
 
-/// Whether "{client}" is in a path as it was typed: each client has one of its own.
+/// Whether the path contains "{client}": each client then has its own.
 [[nodiscard]] bool is_part(const std::string& path);
-/// That client's.
+/// The path for that client.
 [[nodiscard]] std::string of_client(std::string path, std::size_t client);
 
-/// As they were typed. "{client}" in a name stands for the number of the client: each has a file of its own.
+/// As typed. "{client}" in a name stands for the client's number: each client then has its own file.
 struct InputFiles {
   std::string cost;
   std::vector<std::string> points;
@@ -26,13 +26,13 @@ struct InputFiles {
   std::string initial_g;
   double epsilon = 0;
 
-  /// Whether some file is a client's own.
+  /// Whether each client has its own version of some file.
   [[nodiscard]] bool in_parts() const;
-  /// Names of all files, that client's where each has one.
+  /// The names of all files for that client.
   [[nodiscard]] std::vector<std::string> paths(std::size_t client) const;
 };
 
-/// Files stay mapped as long as the problem that refers to them. Not movable: parts refer to each other.
+/// Files stay mapped as long as the problem that refers to them. Not movable: members refer to each other.
 struct Inputs {
   std::vector<NpyFile> files;
   std::vector<double> a;
@@ -41,7 +41,7 @@ struct Inputs {
   Problem problem;
 };
 
-/// Opens that client's files. with_cost: else the costs stay out (a client of a star needs none). Throws InputError.
+/// Opens that client's files; without costs unless with_cost (clients of a star need none). Throws InputError.
 [[nodiscard]] std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client, bool with_cost);
 
 }  // namespace fedsinkhorn

@@ -27,7 +27,7 @@ void write_potential(const fs::path& path, std::span<const double> values, std::
   write_npy(path, values, shape);
 }
 
-/// The rows of f that the result has.
+/// Writes the rows of the plan for which the result has f.
 void write_plan(const fs::path& path, const Problem& problem, const Result& result, int threads,
                 const std::atomic<bool>& abandon) {
   const std::size_t rows = rows_here(result);
@@ -111,7 +111,7 @@ void write_client_files(const fs::path& folder, const ClientFiles& files, const 
 }
 
 void check_no_input_is_overwritten(const std::vector<std::string>& folders, const std::vector<std::string>& inputs) {
-  // By what they are on the disk: the same file may have several names.
+  // Compares files by device and inode: a file may have several names.
   using Identity = std::pair<dev_t, ino_t>;
   const auto identify = [](const fs::path& path, Identity& identity) {
     struct stat status {};

@@ -10,9 +10,9 @@
 
 namespace fedsinkhorn {
 
-/// As it was typed.
+/// As typed.
 struct OutputPlan {
-  std::string folder;  ///< empty: nothing is written; with "{client}" in it, each client has its own
+  std::string folder;  ///< empty: write nothing; with "{client}", each client has its own
   bool plan = false;
   bool keep_local = false;  ///< f is not gathered
 };
@@ -20,24 +20,24 @@ struct OutputPlan {
 /// What one client writes.
 struct ClientFiles {
   std::size_t client = 0;
-  bool shared = true;              ///< what the clients of a folder share: g.npy, trace.csv, summary.json and the like
-  bool whole_f = true;             ///< f.npy among them
+  bool shared = true;              ///< files shared by the clients of a folder: g.npy, trace.csv, summary.json etc.
+  bool whole_f = true;             ///< including f.npy
   bool plan = false;               ///< and plan.npy
   bool own = false;                ///< f-k.npy, its own rows
   bool own_summary = false;        ///< and summary-k.json
   bool own_plan = false;           ///< and plan-k.npy
-  const Problem* costs = nullptr;  ///< what plans are made of: the whole, or with Parts::rows this client's part
+  const Problem* costs = nullptr;  ///< to compute plans: the whole problem, or with Parts::rows this client's part
 };
 
-/// The result as the client by itself has it: its own rows of f, its own report.
+/// The part of the result that belongs to the client: its rows of f, its report.
 [[nodiscard]] Result view_of_client(const Result& result, std::size_t client);
 
-/// result: as shared files have it; the client's own are made from its view. Small files come first, plans last, and
-/// between their rows `abandon` is looked at: then the plan is left out.
+/// result: for shared files; the client's own files use its view. Writes small files first, plans last. `abandon` is
+/// checked between rows of a plan; if set, the plan is left out.
 void write_client_files(const std::filesystem::path& folder, const ClientFiles& files, const Options& options,
                         double epsilon, const Result& result, const std::atomic<bool>& abandon);
 
-/// Throws InputError if a result in one of the folders has the name of an input: it would replace or remove it.
+/// Throws InputError if writing results to these folders would replace or remove an input.
 void check_no_input_is_overwritten(const std::vector<std::string>& folders, const std::vector<std::string>& inputs);
 
 }  // namespace fedsinkhorn

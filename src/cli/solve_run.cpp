@@ -1,4 +1,4 @@
-// The way of a solve from files to files.
+// A solve from input files to output files.
 #include "cli/solve_run.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ Clients clients_of(const SolveArguments& arguments) {
   const TransportEntry& entry = transports().find_available(transport, "--transport", "use threads");
   Clients clients;
   if (entry.join) {
-    if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // says so
+    if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // throws the error
     clients.join(transport, arguments.options.timeout);
     return clients;
   }
@@ -46,7 +46,7 @@ Clients clients_of(const SolveArguments& arguments) {
   return clients;
 }
 
-/// Each client's inputs; the same for all where no file is a client's own.
+/// Each client's inputs; one set for all if no file is a client's own.
 std::vector<std::unique_ptr<Inputs>> open_all(const SolveArguments& arguments, const Options& options,
                                               const Clients& clients) {
   std::vector<std::unique_ptr<Inputs>> inputs;
@@ -99,12 +99,12 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
   const bool time_is_virtual = transports().find(options.transport, "--transport").simulates;
   if (!arguments.quiet) {
     options.on_check = [&](Progress now) {
-      if (time_is_virtual) now.seconds = timer.seconds();  // who looks at it waits in real time
+      if (time_is_virtual) now.seconds = timer.seconds();  // the user waits in real time
       progress.update(now);
     };
   }
   options.interrupt = &StopOnSignal::requested();
-  const StopOnSignal stop_on_signal;  // while results are written, too
+  const StopOnSignal stop_on_signal;  // also while results are written
   const Result result = [&] {
     try {
       return solve_with(inputs, options, clients);
@@ -125,15 +125,15 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
     print_outcome(result, options, inputs.front()->problem.epsilon, arguments.output.folder, arguments.quiet);
     std::fflush(nullptr);
   }
-  clients.part();  // all is written: who is lost from now on takes nothing along
-  // One rank says how it went: as soon as a rank ends with another status than 0, mpirun kills the rest.
+  clients.part();  // all results are written: losing a client no longer matters
+  // Only one rank returns the status: as soon as a rank ends with a status other than 0, mpirun kills the rest.
   return result.this_client == 0 ? exit_status(result.status) : kConverged;
 }
 
 }  // namespace
 
 int run_solve(const SolveArguments& arguments) {
-  const EndOnSignal end_on_signal;  // while ranks come together and inputs are opened
+  const EndOnSignal end_on_signal;  // while ranks connect and inputs are opened
   report_truncated_inputs();
   Clients clients = clients_of(arguments);
   try {

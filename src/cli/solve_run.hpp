@@ -1,12 +1,12 @@
-// fedsinkhorn solve, once it is known what to solve.
+// fedsinkhorn solve, after the command line has been parsed.
 #pragma once
 
 #include "cli/solve_arguments.hpp"
 
 namespace fedsinkhorn {
 
-/// Reads, solves and writes, with the other ranks where mpirun started some. Returns the exit status. Throws InputError
-/// and ClientLost.
+/// Reads, solves and writes, together with other ranks under mpirun. Returns the exit status. Throws InputError and
+/// ClientLost.
 [[nodiscard]] int run_solve(const SolveArguments& arguments);
 
 }  // namespace fedsinkhorn

@@ -1,4 +1,4 @@
-// Several processes say a thing once.
+// Makes one of several processes print a message.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace fedsinkhorn {
 
-/// Whether this process is the first of those that still answer.
+/// Whether this process is the speaker: the first that is not lost.
 [[nodiscard]] inline bool speaks_for_all(const std::vector<std::size_t>& lost = {}) {
   if (!started_by_mpi()) return true;
   std::size_t speaker = 0;

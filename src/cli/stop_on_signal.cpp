@@ -17,17 +17,17 @@ constexpr std::int64_t kSameRequest = 100'000'000;  // nanoseconds
 
 std::atomic<bool> stop_requested = false;
 std::atomic<bool> a_second_one_ends = true;
-std::atomic<bool> has_begun = false;  // a StopOnSignal is there, or was: there may be results
+std::atomic<bool> has_begun = false;  // a StopOnSignal exists or existed: there may be results
 std::atomic<std::int64_t> first_came = 0;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 
-// As if there were no handler.
+// Does what the signal would do without a handler.
 void end_as_usual(int signal) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
-  raise(signal);  // comes when the handler has returned
+  raise(signal);  // delivered when the handler has returned
 }
 
 extern "C" void request_stop(int signal) {
@@ -63,7 +63,7 @@ SignalHandlers::SignalHandlers(void (*handler)(int)) {
   action.sa_flags = SA_RESTART;
   for (std::size_t k = 0; k < kSignals.size(); ++k) {
     sigaction(kSignals[k], &action, &old_[k]);
-    // A signal that was ignored from the start (nohup, a background job) stays ignored.
+    // A signal ignored from the start (nohup, a background job) stays ignored.
     if (old_[k].sa_handler == SIG_IGN) sigaction(kSignals[k], &old_[k], nullptr);
   }
 }

@@ -1,4 +1,4 @@
-// Stopping on request.
+// Stopping on signals.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace fedsinkhorn {
 
-/// Handles SIGINT, SIGTERM and SIGUSR1 as long as it lives.
+/// Handles SIGINT, SIGTERM and SIGUSR1 during its lifetime.
 class SignalHandlers {
  public:
   explicit SignalHandlers(void (*handler)(int));
@@ -20,8 +20,8 @@ class SignalHandlers {
   std::array<struct sigaction, kSignals.size()> old_{};
 };
 
-/// Before there is anything to keep, SIGINT, SIGTERM and SIGUSR1 end the process with the status of an interruption. It
-/// says so, except under mpirun, where all processes would.
+/// For use before there are results: SIGINT, SIGTERM and SIGUSR1 end the process with kInterrupted. It prints a line,
+/// except under mpirun, where every process would.
 class EndOnSignal {
  public:
   EndOnSignal();
@@ -30,14 +30,14 @@ class EndOnSignal {
   SignalHandlers handlers_;
 };
 
-/// SIGINT, SIGTERM and SIGUSR1 ask for a stop with results. A second SIGINT or SIGTERM ends the process as usual,
-/// except within a tenth of a second (one Ctrl-C may arrive by two ways) and under mpirun, which sends several of its
-/// own and kills who does not end.
+/// SIGINT, SIGTERM and SIGUSR1 request a stop with results. A second SIGINT or SIGTERM ends the process as usual,
+/// except within 0.1 s (one Ctrl-C may arrive twice) and under mpirun, which sends several of its own and kills
+/// processes that do not end.
 class StopOnSignal {
  public:
   StopOnSignal();
 
-  /// Whether a signal came, ever.
+  /// Whether a signal has ever arrived.
   [[nodiscard]] static const std::atomic<bool>& requested();
 
  private:

@@ -9,12 +9,12 @@
 namespace fedsinkhorn {
 namespace {
 
-/// No option is longer. Longer words are nobody's typing error, and the distance takes their product in time.
+/// No option is longer. Longer words are not typing errors, and computing the distance takes quadratic time.
 constexpr std::size_t kLongestName = 40;
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-/// "--tolerence=3" without what is not its name.
+/// Removes "=3" from "--tolerence=3".
 std::string name_of_option(const std::string& word) { return word.substr(0, word.find('=')); }
 
 std::string without_dashes(std::string_view word) {
@@ -23,7 +23,7 @@ std::string without_dashes(std::string_view word) {
 
 bool has_option(const CLI::App& app, const std::string& name) { return app.get_option_no_throw(name) != nullptr; }
 
-/// The option that was meant: its main name, though it may have been near another.
+/// The main name of the nearest option, even if another of its names is nearer.
 std::optional<std::string> nearest_option(const CLI::App& app, const std::string& name) {
   std::vector<std::string> names;
   std::vector<std::string> main_names;
@@ -78,7 +78,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.empty() || word.size() > kLongestName) return std::nullopt;
   std::optional<std::string> best;
-  std::size_t least = 1 + word.size() / 4;  // errors that are forgiven
+  std::size_t least = 1 + word.size() / 4;  // tolerated errors
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < least + (best ? 0 : 1) && distance < std::max(word.size(), candidate.size())) {

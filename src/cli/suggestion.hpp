@@ -1,4 +1,4 @@
-// What somebody may have meant.
+// Suggestions after typing errors.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,25 +10,25 @@
 
 namespace fedsinkhorn {
 
-/// Least number of letters to insert, leave out, replace or swap with their neighbour (Damerau and Levenshtein; no
-/// letter is changed twice).
+/// Damerau-Levenshtein distance: the fewest insertions, deletions, replacements and swaps of neighbours, with no letter
+/// changed twice.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that is near enough to be meant: by few typing errors, or as a part of it. The first of equals; none
-/// if there is none.
+/// The nearest candidate that is a few typing errors away or contains the word. The first of equals; none if none is
+/// near.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// "did you mean X?", or the other text if nothing is near.
+/// "did you mean X?", or `otherwise` if no candidate is near.
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                                        const std::string& otherwise);
 
-// After app.parse() has thrown, for whatever reason, a line about what may be behind it; none if it is not that.
+// Call after app.parse() has thrown. Each returns a line about one possible cause; none if that is not the cause.
 
-/// The first option that nobody knows, with the one that may have been meant.
+/// The first unknown option, with a suggestion.
 [[nodiscard]] std::optional<std::string> unknown_option(const CLI::App& app);
-/// The first option that has more values than it takes, since it was given twice perhaps.
+/// The first option with too many values, perhaps because it was given twice.
 [[nodiscard]] std::optional<std::string> given_too_often(const CLI::App& app);
-/// The first word that nobody takes.
+/// The first unexpected word.
 [[nodiscard]] std::optional<std::string> stray_word(const CLI::App& app);
 
 /// Names of the commands that --help lists.

@@ -28,7 +28,7 @@ std::string outcome(const Result& result, const Options& options) {
   return fmt::format("interrupted at iteration {}", result.iterations);
 }
 
-/// The most of each, over the clients.
+/// Maxima over the clients.
 std::string clients_line(const Result& result) {
   double computing = 0;
   double communicating = 0;
@@ -55,7 +55,7 @@ std::string table_line(const std::string& name, const std::string& value) {
   return fmt::format("  {:<12} {}\n", name, printable_line(value));
 }
 
-/// Of one target, what summary.json has under "cost"; of a few, a line each; and the sums, which it has as well.
+/// For one target, "cost" of summary.json. For several, the sums, also in summary.json; for a few, also a line each.
 std::string costs_lines(const Result& result) {
   constexpr std::size_t kFew = 8;
   const Costs& cost = result.cost;
@@ -80,7 +80,7 @@ std::string costs_lines(const Result& result) {
   return text;
 }
 
-/// Where it is coarser than float32.
+/// What is coarser than float32.
 std::string what_is_coarse(Precision precision) {
   if (precision == Precision::bfloat16) return ", kernel entries to 2^-9";
   if (precision == Precision::tf32) return ", products of coordinates to 2^-11 or better";

@@ -1,4 +1,4 @@
-// The result of a solve as a person reads it.
+// The result of a solve in readable form.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace fedsinkhorn {
 
-/// output: the folder results were written to, empty if none.
+/// output: the folder of the results, empty if none.
 [[nodiscard]] std::string summary_table(const Result& result, const Options& options, double epsilon,
                                         const std::string& output);
 
-/// Prints the table. quiet: nothing, but for a solve that did not converge one line on standard error.
+/// Prints the table. quiet: prints only one line on standard error if the solve did not converge.
 void print_outcome(const Result& result, const Options& options, double epsilon, const std::string& output, bool quiet);
 
 }  // namespace fedsinkhorn

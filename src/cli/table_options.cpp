@@ -17,12 +17,12 @@
 namespace fedsinkhorn {
 namespace {
 
-/// As the type of an option, "{a,b,c}": --help shows them, and shells complete them.
+/// The choices as an option's type, "{a,b,c}": shown by --help, completed by shells.
 std::string choices_text(const OptionEntry& option) {
   return "{" + CLI::detail::join(names_of_option(option), ",") + "}";
 }
 
-/// Adds one flag, by the type of its field.
+/// Adds one flag according to the type of its field.
 struct FlagMaker {
   CLI::App& command;
   const OptionEntry& option;
@@ -97,14 +97,14 @@ GridShape grid_named(const std::string& text) {
   const std::size_t cross = std::min(text.find('x'), text.size());
   std::string rows = text.substr(0, cross);
   std::string columns = cross < text.size() ? text.substr(cross + 1) : "";
-  constexpr IntegerRange range{1, 4096};  // more clients there are not
+  constexpr IntegerRange range{1, 4096};  // the largest number of clients
   if (!normalize_integer(rows, range).empty() || !normalize_integer(columns, range).empty()) {
     throw InputError("--grid", "'" + text + "' is not a shape", "give rows x columns of clients, such as 2x3");
   }
   return {std::stoul(rows), std::stoul(columns)};
 }
 
-/// Reads one word, by the type of its field; numbers and texts are there already.
+/// Reads one word according to the type of its field. Numbers and strings are already set.
 struct WordReader {
   const OptionEntry& option;
   const SolveArguments& arguments;

@@ -1,4 +1,4 @@
-// Flags made from the table of options.
+// Flags generated from the option table.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,10 +8,10 @@
 
 namespace fedsinkhorn {
 
-/// Those of one group of --help. arguments: where the words go; it must stay where it is.
+/// Adds the flags of one --help group. arguments: receives the values; must not move.
 void add_table_options(CLI::App& command, std::string_view group, SolveArguments& arguments);
 
-/// The fields that these words mean. Throws InputError.
+/// Converts the arguments to option fields. Throws InputError.
 [[nodiscard]] Options read_table_options(const SolveArguments& arguments);
 
 }  // namespace fedsinkhorn

@@ -15,7 +15,7 @@
 namespace fedsinkhorn {
 namespace {
 
-// Found out before: a handler may not.
+// Determined in advance: a signal handler must not.
 std::atomic<bool> is_terminal = false;
 std::atomic<bool> speaks = true;
 std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
@@ -28,19 +28,19 @@ void let_another_speak() {
 
 extern "C" void on_bus_error(int, siginfo_t* info, void*) {
   const char* name = file_mapped_at(info->si_addr);
-  if (name == nullptr) {  // not ours to explain: it happens again, and ends the process
+  if (name == nullptr) {  // not one of our files: the signal recurs and ends the process
     std::signal(SIGBUS, SIG_DFL);
     return;
   }
   if (is_ending.test_and_set()) {
-    for (;;) pause();  // another thread of this process is at it
+    for (;;) pause();  // another thread is already reporting it
   }
-  // Ranks that read the same file meet the same: as soon as the first has ended, mpirun kills the rest.
+  // Ranks that read the same file get the same signal. As soon as the first has ended, mpirun kills the rest.
   if (!speaks) let_another_speak();
   std::array<char, 512> line{};
   std::strcat(line.data(), is_terminal ? "\r\033[K" : "");
   std::strcat(line.data(), "fedsinkhorn: ");
-  std::strcat(line.data(), name);  // 255 at most
+  std::strcat(line.data(), name);  // at most 255 characters
   std::strcat(line.data(),
               ": became shorter while it was being read, or its disk failed; start again with the whole file\n");
   const ssize_t written = write(STDERR_FILENO, line.data(), std::strlen(line.data()));

@@ -3,8 +3,8 @@
 
 namespace fedsinkhorn {
 
-/// From now on a mapped .npy file that turns out to be shorter than it was (or whose disk fails) ends the process with
-/// a line that names it and the status of bad input. Without that the system would end it without a word (SIGBUS).
+/// From now on, if a mapped .npy file has become shorter or its disk fails, the process prints a line that names the
+/// file and exits with kBadInput. Otherwise SIGBUS would end it without a message.
 void report_truncated_inputs();
 
 }  // namespace fedsinkhorn

@@ -8,12 +8,12 @@
 
 namespace fedsinkhorn {
 
-/// An empty word is mostly a shell variable that was not set; it must not pass for an option left out.
+/// An empty word is usually an unset shell variable; it must not be treated like a missing option.
 [[nodiscard]] inline CLI::Validator not_empty() {
   return {[](const std::string& word) { return word.empty() ? "is empty; give a name" : ""; }, "", "not empty"};
 }
 
-/// For Option::each: notes that a flag was given, with its default value perhaps.
+/// For Option::each: records that a flag was given, even with its default value.
 [[nodiscard]] inline std::function<void(std::string)> note_in(std::vector<std::string>& flags,
                                                               const std::string& flag) {
   return [&flags, flag](const std::string&) { flags.push_back(flag); };

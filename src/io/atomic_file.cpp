@@ -17,10 +17,10 @@
 namespace fedsinkhorn {
 namespace {
 
-// Large enough to make the cost of a system call vanish, small enough to stay in the cache.
+// Large enough to make the cost of a system call negligible, small enough to stay in the cache.
 constexpr std::size_t kBufferBytes = std::size_t{1} << 16U;
 
-// File names have at most 255 bytes; the temporary one adds a few to the final one.
+// File names have at most 255 bytes; the temporary name is a few bytes longer than the final one.
 constexpr std::size_t kLongestStem = 200;
 
 std::string random_suffix() {
@@ -32,7 +32,7 @@ std::string random_suffix() {
   return suffix;
 }
 
-/// Not every file system can; those that cannot have nothing to flush.
+/// File systems that do not support fsync have nothing to flush.
 bool could_not_flush(int descriptor) { return ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP; }
 
 }  // namespace
@@ -46,22 +46,22 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : name_(display_name(w
   namespace fs = std::filesystem;
   if (!path.has_filename()) throw InputError(name_, "cannot be written: it names no file", "give a file name");
 
-  std::error_code ignored;  // what cannot be examined is found out below, when it is written to
+  std::error_code ignored;  // errors are reported below, when the file is created
   const fs::file_status status = fs::status(path, ignored);
   if (fs::is_directory(status)) throw InputError(name_, "cannot be written: it is a folder", "give a file name");
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     throw InputError(name_, "cannot be written: it is not a regular file", "give the name of a file to create");
   }
-  // A link to an existing file is followed; everything else is only made absolute.
+  // Follow a link to an existing file; make any other path absolute.
   std::error_code error;
   final_ = fs::is_regular_file(status) ? fs::canonical(path, error) : fs::absolute(path, error);
   if (error) fail(error.value());
 
-  // Before there is a file: no destructor would remove it if this failed.
+  // Before the file is created: if this throws, no destructor would remove it.
   buffer_.reserve(kBufferBytes);
 
-  // mkstemp() would make the file private, and the umask that ordinary files obey can be read only by changing it,
-  // for all threads. Creating the file exclusively with mode 0666 lets the system apply it.
+  // mkstemp() would make the file private, and the umask can only be read by changing it for all threads. Creating the
+  // file exclusively with mode 0666 lets the system apply the umask.
   const std::string stem = "." + final_.filename().string().substr(0, kLongestStem) + ".";
   constexpr int kAttempts = 100;
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
@@ -93,7 +93,7 @@ void AtomicFile::commit() {
   require_open();
   flush();
   if (could_not_flush(descriptor_)) fail(errno);
-  // Some file systems report a full disk no sooner than here. The descriptor is gone either way.
+  // Some file systems report a full disk only here. The descriptor is closed either way.
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0 && errno != EINTR) fail(errno);
@@ -140,7 +140,7 @@ void AtomicFile::fail(int error) {
 
 void flush_folder(const std::filesystem::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A folder that may be written to but not read cannot be flushed; the file is there all the same.
+  // A folder that is writable but not readable cannot be flushed; the file exists anyway.
   if (descriptor.get() < 0 || !could_not_flush(descriptor.get())) return;
   throw InputError(display_name(folder), "cannot be written to: " + std::generic_category().message(errno));
 }

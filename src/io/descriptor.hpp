@@ -1,11 +1,11 @@
-// An open file of the system.
+// A file descriptor.
 #pragma once
 
 #include <unistd.h>
 
 namespace fedsinkhorn {
 
-/// Closes it in the end; a negative number is none.
+/// Closes it in the destructor; a negative value is no descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}

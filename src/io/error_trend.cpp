@@ -29,7 +29,7 @@ std::optional<ErrorTrend> error_trend(std::span<const ErrorSample> samples) {
   samples = samples.subspan(static_cast<std::size_t>(later - samples.begin()));
   if (samples.size() < kFewestSamples) return std::nullopt;
 
-  // Neighbours say little about the slope: pairs are at least a third of the time apart.
+  // Neighbours say little about the slope, so pairs are at least a third of the time apart.
   const double apart = (now - samples.front().at) / 3;
   std::vector<double> rates;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -41,7 +41,7 @@ std::optional<ErrorTrend> error_trend(std::span<const ErrorSample> samples) {
   if (rates.size() < kFewestSamples) return std::nullopt;
   const double slow = quantile(rates, 0.25);
   const double fast = quantile(rates, 0.75);
-  constexpr double clear = 2.5;  // half of all pairs agree to this factor
+  constexpr double clear = 2.5;  // half of all pairs agree within this factor
   if (!(slow > 0) || fast > clear * slow) return std::nullopt;
 
   ErrorTrend trend;

@@ -1,4 +1,4 @@
-// How fast an error falls, if it does.
+// The rate at which an error decreases.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ struct ErrorTrend {
   double rate = 0;       ///< positive
   double log_error = 0;  ///< of the line at the last sample
 
-  /// From the last sample until the error is at most that.
+  /// From the last sample until the error is at most the tolerance.
   [[nodiscard]] double until(double log_tolerance) const;
 };
 
-/// A straight line through the later half of the samples, by medians of the slopes of pairs (Theil and Sen), which a
-/// few jumps do not bend. None if the slopes of most pairs differ too much, or there are too few: errors that stall,
-/// rise or jump about have no trend.
+/// Fits a line to the later half of the samples by the median slope of pairs (Theil-Sen), which is robust to a few
+/// jumps. None if there are too few pairs or most slopes differ too much: errors that stall, rise or jump about have no
+/// trend.
 [[nodiscard]] std::optional<ErrorTrend> error_trend(std::span<const ErrorSample> samples);
 
-/// Samples of a long run, evenly spaced, a bounded number of them.
+/// A bounded number of evenly spaced samples of a long run.
 class ErrorHistory {
  public:
-  /// Errors that are not positive and finite are left out.
+  /// Ignores errors that are not positive and finite.
   void add(double at, double error);
   void clear();
   [[nodiscard]] std::span<const ErrorSample> samples() const { return samples_; }

@@ -23,7 +23,7 @@ std::string one_of(const std::vector<std::string>& remedies) {
   return text;
 }
 
-/// Iterations until the tolerance, if the errors at the last epsilon tell.
+/// Iterations until the tolerance is reached, if the errors at the last epsilon have a trend.
 std::optional<double> iterations_left(const Result& result, double tolerance) {
   if (result.trace.empty()) return std::nullopt;
   ErrorHistory errors;
@@ -36,7 +36,7 @@ std::optional<double> iterations_left(const Result& result, double tolerance) {
   return std::max(0.0, trend->until(std::log(tolerance)) - since);
 }
 
-/// Two digits, rounded up.
+/// Rounds up to two digits.
 std::int64_t round_up(double count) {
   const double unit = std::pow(10.0, std::floor(std::log10(count)) - 1);
   return static_cast<std::int64_t>(std::ceil(count / unit) * unit);
@@ -64,7 +64,7 @@ std::string after_divergence(const Result& result, const Options& options) {
 
 std::string after_the_limit(const Result& result, const Options& options) {
   std::vector<std::string> remedies;
-  // More iterations first where they are known to do.
+  // More iterations first if they are known to suffice.
   constexpr double far = 100;
   const std::optional<double> left = iterations_left(result, options.tolerance * result.mass);
   const auto made = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
@@ -95,7 +95,7 @@ std::string hint(const Result& result, const Options& options) {
   if (result.status != Status::iteration_limit) return "";
   if (!(options.tolerance > 0)) return "--tolerance 0 runs all iterations: give a tolerance to stop at";
   const double error = std::max(result.error.a, result.error.b);
-  constexpr double near = 100;  // the floor is known by its order of magnitude
+  constexpr double near = 100;  // only the order of magnitude of the floor is known
   const bool is_at_floor = options.tolerance * result.mass < result.error_floor && error < near * result.error_floor;
   return is_at_floor ? below_rounding(result, options) : after_the_limit(result, options);
 }

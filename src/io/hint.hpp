@@ -8,7 +8,7 @@
 
 namespace fedsinkhorn {
 
-/// One line that names options; empty for a solve that converged, was interrupted or lost a client.
+/// One line that names options; empty if the solve converged, was interrupted or lost a client.
 [[nodiscard]] std::string hint(const Result& result, const Options& options);
 
 }  // namespace fedsinkhorn

@@ -8,11 +8,11 @@
 
 namespace fedsinkhorn {
 
-/// Entries stay where they are for ever, and are used again: a signal handler may be looking at them.
+/// Entries are reused but never moved or freed: a signal handler may be reading them.
 struct MappedFileEntry {
   std::atomic<std::uintptr_t> start = 0;
   std::atomic<std::uintptr_t> end = 0;  // 0: not in use
-  std::array<char, 256> name{};         // ends with a zero
+  std::array<char, 256> name{};         // zero-terminated
   MappedFileEntry* next = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Which file lies where in memory, for the handler of a signal.
+// Finds the file mapped at an address, for a signal handler.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace fedsinkhorn {
 
 struct MappedFileEntry;
 
-/// As long as it lives, file_mapped_at() knows the bytes [start, start + size) for those of the file.
+/// During its lifetime, file_mapped_at() knows that [start, start + size) belongs to the file.
 class MappedFile {
  public:
   MappedFile(const void* start, std::size_t size, const std::string& name);
@@ -20,8 +20,7 @@ class MappedFile {
   MappedFileEntry& entry_;
 };
 
-/// The name of the file that is mapped at this address, shortened if need be; null if none is. Takes no lock and
-/// allocates nothing.
+/// The name of the file mapped at this address, shortened if too long; null if none. Does not lock or allocate.
 [[nodiscard]] const char* file_mapped_at(const void* address) noexcept;
 
 }  // namespace fedsinkhorn

@@ -38,7 +38,7 @@ class Mapping {
   ~Mapping() { ::munmap(start_, size_); }
   [[nodiscard]] const std::byte* data() const { return static_cast<const std::byte*>(start_); }
 
-  /// Gives back the whole pages within [first, last); they are read again when they are touched again.
+  /// Releases the whole pages within [first, last); they are read again on the next access.
   void release(std::size_t first, std::size_t last) const {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     first = (first + page - 1) / page * page;
@@ -55,7 +55,7 @@ class Mapping {
   throw InputError(name, "cannot be " + what + ": " + std::generic_category().message(error));
 }
 
-/// The beginning of the file, through read() and not through the map: a failing disk is then an error, not a signal.
+/// Reads the start of the file with pread(), not through the map: a failing disk is then an error, not a signal.
 std::vector<std::byte> read_start(int descriptor, std::uint64_t file_size, const std::string& name) {
   std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(file_size, kNpyHeaderWindow)));
   std::size_t filled = 0;
@@ -63,14 +63,14 @@ std::vector<std::byte> read_start(int descriptor, std::uint64_t file_size, const
     const ssize_t count = ::pread(descriptor, start.data() + filled, start.size() - filled, static_cast<off_t>(filled));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot(name, "read", errno);
-    if (count == 0) break;  // became shorter since it was opened; the parser says so
+    if (count == 0) break;  // became shorter since it was opened; the parser reports it
     filled += static_cast<std::size_t>(count);
   }
   start.resize(filled);
   return start;
 }
 
-/// Values in an array of this shape; throws std::invalid_argument unless they can be counted and addressed.
+/// Number of values in an array of this shape. Throws std::invalid_argument unless they can be counted and addressed.
 std::size_t count_values(std::span<const std::size_t> shape) {
   if (shape.empty() || shape.size() > 3) throw std::invalid_argument("NpyWriter: shape must have 1 to 3 dimensions");
   constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / sizeof(double);
@@ -82,7 +82,7 @@ std::size_t count_values(std::span<const std::size_t> shape) {
   return count;
 }
 
-/// Version 1.0, as NumPy writes it: the data start at a multiple of 64, so that a map of them is aligned.
+/// Version 1.0, as NumPy writes it. The data start at a multiple of 64, so that mapped data are aligned.
 std::string header_text(std::span<const std::size_t> shape) {
   constexpr std::size_t kAlignment = 64;
   constexpr std::size_t kPrefix = 10;
@@ -117,7 +117,7 @@ struct NpyFile::State {
 
   template <class T>
   [[nodiscard]] MatrixView<T> view(std::size_t first, std::size_t count) const {
-    // Aligned: open() made sure.
+    // Aligned: checked by open().
     const T* data = reinterpret_cast<const T*>(mapping.data() + header.data_offset);
     return {data + first * columns(), count, columns()};
   }
@@ -130,7 +130,7 @@ NpyFile::~NpyFile() = default;
 
 NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows) {
   const std::string name = display_name(path);
-  // Non-blocking, or a named pipe would be waited for before it can be refused.
+  // Non-blocking: otherwise open() would wait for a named pipe instead of refusing it.
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (descriptor.get() < 0) cannot(name, "opened", errno);
   struct stat status {};
@@ -185,7 +185,7 @@ struct NpyWriter::State {
   State(const std::filesystem::path& path, std::size_t count) : file(path), missing(count) {}
 
   AtomicFile file;
-  std::size_t missing;  // values promised and not appended yet
+  std::size_t missing;  // values not appended yet
 };
 
 NpyWriter::NpyWriter(const std::filesystem::path& path, std::span<const std::size_t> shape) {

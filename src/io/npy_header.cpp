@@ -17,7 +17,7 @@ constexpr std::size_t kMaxDictionary = 65535;
 constexpr std::size_t kMaxRank = 2;
 constexpr const char* kSaveAgain = "write it again with np.save(path, x)";
 
-/// Text from the file, made fit for a message: a hostile file must not be able to forge lines or flood a terminal.
+/// Makes text from the file safe for a message: a hostile file must not forge lines or flood a terminal.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kLongest = 32;
   std::string result = "'";
@@ -43,11 +43,11 @@ struct Dictionary {
   std::optional<std::string_view> descr;
   std::optional<bool> fortran_order;
   bool has_shape = false;
-  std::size_t rank = 0;            // dimensions written; only the first kMaxRank are kept
-  std::vector<std::size_t> shape;  // valid where rank <= kMaxRank
+  std::size_t rank = 0;            // dimensions in the file; only the first kMaxRank are kept
+  std::vector<std::size_t> shape;  // valid if rank <= kMaxRank
 };
 
-/// Recursive descent over the one Python literal that NumPy writes: a dictionary of a string, a bool and a tuple.
+/// Recursive descent parser for the Python literal that NumPy writes: a dictionary of a string, a bool and a tuple.
 /// Anything else that Python would evaluate (escapes, 1_000, u'...') is malformed here.
 class DictionaryParser {
  public:
@@ -98,7 +98,7 @@ class DictionaryParser {
     expect('(');
     bool comma = true;
     while (!accept(')')) {
-      // "(3)" is a number in Python, not a tuple, and "(3 4)" is nothing.
+      // In Python, "(3)" is a number, not a tuple, and "(3 4)" is invalid.
       if (!comma) malformed("expected ',' at byte " + std::to_string(at_));
       const std::size_t dimension = number();
       if (++result.rank <= kMaxRank) result.shape.push_back(dimension);
@@ -151,7 +151,7 @@ class DictionaryParser {
 
   void skip_spaces() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
 
-  /// The next character that is no space; at the end a NUL, which no rule accepts.
+  /// The next character that is not a space; at the end NUL, which no rule accepts.
   char peek() {
     skip_spaces();
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -178,7 +178,7 @@ class DictionaryParser {
   std::size_t at_ = 0;
 };
 
-/// The part of the file that holds the dictionary: checks the magic, the version and the lengths.
+/// Returns the bytes of the dictionary. Checks the magic, the version and the lengths.
 std::span<const std::byte> find_dictionary(std::span<const std::byte> start, std::uint64_t file_size,
                                            const std::string& name) {
   if (file_size == 0) throw InputError(name, "the file is empty", kSaveAgain);
@@ -270,7 +270,7 @@ void check_shape(const Dictionary& dictionary, const std::string& name, NoRows n
   if (std::find(shape.begin() + may_be_zero, shape.end(), 0U) != shape.end()) {
     throw InputError(name, "has no elements: its shape is " + to_text(shape), "save an array with at least one");
   }
-  // A vector, a row and a column lie in memory alike in both orders.
+  // A vector, a row and a column have the same layout in both orders.
   if (*dictionary.fortran_order && std::ranges::find(shape, 1U) == shape.end() && shape.size() > 1) {
     throw InputError(name, "the array is in Fortran order (column by column)",
                      "save it row by row: np.save(path, np.ascontiguousarray(x))");
@@ -283,7 +283,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t 
                            NoRows no_rows) {
   const auto start = file_start.first(static_cast<std::size_t>(std::min<std::uint64_t>(file_start.size(), file_size)));
   const auto bytes = find_dictionary(start, file_size, name);
-  // Chars may alias bytes, so this is the same memory seen as text.
+  // char may alias std::byte.
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Dictionary dictionary = DictionaryParser(text, name).parse();
 
@@ -293,7 +293,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t 
   header.shape = std::move(dictionary.shape);
   header.data_offset = static_cast<std::size_t>(bytes.data() - start.data()) + bytes.size();
 
-  // A size of 0 must not hide a factor that no array could have.
+  // A dimension of 0 must not hide an overflow in the rest.
   const std::size_t width = header.is_float32 ? sizeof(float) : sizeof(double);
   const bool is_vector = header.shape.size() == 1;
   const auto row = product_of({width, is_vector ? 1 : header.shape.back()});

@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Only what is an empty folder: by now somebody else may have put something there.
+/// Removes only empty folders: others may have put something there by now.
 void remove_quietly(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) (void)::rmdir(folder.c_str());
 }
 
-/// What has the name of a file to be written and is none would be in its way, or destroyed by it.
+/// Refuses an entry that has the name of a file to be written but is not a file: it would block it or be destroyed.
 void require_files_to_fit(const fs::path& folder, std::span<const std::string> names) {
   std::error_code unknown;
   for (const auto& entry : fs::directory_iterator(folder, unknown)) {
@@ -57,7 +57,7 @@ OutputFolder::OutputFolder(const fs::path& path, std::span<const std::string> na
   if (fs::exists(path, error) && !fs::is_directory(path, error)) {
     throw InputError(name, "is not a folder", "name a folder, or a path where one can be made");
   }
-  // "up/../down" where there is no "up" still means "down".
+  // "up/../down" means "down" even if there is no "up".
   if (!fs::exists(path, error)) path_ = fs::absolute(path, error).lexically_normal();
   made_ = missing ? *missing : missing_folders(path_);
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {

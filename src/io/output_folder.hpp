@@ -1,4 +1,4 @@
-// The folder results go to: there before the work starts, gone again if nothing comes of it.
+// The folder for results: created before the work starts, removed if there are no results.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 
 namespace fedsinkhorn {
 
-/// The folder and its parents as far as they are not there, innermost first.
+/// The folder and its parents, those that do not exist, innermost first.
 [[nodiscard]] std::vector<std::filesystem::path> missing_folders(const std::filesystem::path& path);
 
-/// Makes the folder (and missing parents), repairs what an earlier run left (see OutputSet) and proves that results can
-/// be written there, so that hours of work are not lost for want of permission. Unless keep() is called, the folders
-/// that were missing are removed with it, if they are empty.
+/// Creates the folder (and missing parents), repairs what an earlier run left (see OutputSet) and checks that results
+/// can be written, so that a missing permission does not cost hours of work. Unless keep() is called, the destructor
+/// removes the folders that were missing, if they are empty.
 class OutputFolder {
  public:
   /// Throws InputError naming the flag and path.
-  /// names: of files beside those of result_names.hpp. missing: missing_folders(path) before any process that writes
-  /// there made one of them, so that the last one to go can remove them all.
+  /// names: of files besides those of result_names.hpp. missing: missing_folders(path) before any process of the run
+  /// created one, so that the last process to end can remove them all.
   explicit OutputFolder(const std::filesystem::path& path, std::span<const std::string> names = {},
                         const std::optional<std::vector<std::filesystem::path>>& missing = {});
   ~OutputFolder();

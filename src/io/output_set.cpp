@@ -32,9 +32,9 @@ constexpr const char* kCommit = ".fedsinkhorn-commit";
 constexpr const char* kLock = "lock";
 // The names of the new set.
 constexpr const char* kManifest = "manifest";
-// The old summary, once put away: it says that the files of single clients are an earlier run's.
+// The old summary, moved away. It shows that the files of single clients belong to an earlier run.
 constexpr const char* kOldSummary = "old-summary";
-// Moving a few files takes microseconds, on a network's disk perhaps a second.
+// Moving a few files takes microseconds, on a network disk perhaps a second.
 constexpr auto kOthersCommit = 20s;
 
 [[noreturn]] void refuse(const fs::path& folder, int error) {
@@ -45,7 +45,7 @@ bool is_staging(std::string_view name) { return name.starts_with(kPrefix); }
 
 enum class Locking { done, held_by_another, not_to_be_had };
 
-/// Locks a hidden folder by a file in it; `descriptor` is that file if it is done.
+/// Locks a hidden folder through a file in it. If done, `descriptor` is that file.
 Locking try_lock(const fs::path& staging, int& descriptor) {
   descriptor = ::open((staging / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) return errno == ENOENT ? Locking::held_by_another : Locking::not_to_be_had;
@@ -54,20 +54,20 @@ Locking try_lock(const fs::path& staging, int& descriptor) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     locking = errno == EWOULDBLOCK ? Locking::held_by_another : Locking::not_to_be_had;
   } else if (::fstat(descriptor, &status) != 0 || status.st_nlink == 0) {
-    locking = Locking::held_by_another;  // who had it has removed it, and the folder with it
+    locking = Locking::held_by_another;  // its owner has removed it with the folder
   }
   if (locking != Locking::done) ::close(std::exchange(descriptor, -1));
   return locking;
 }
 
 void remove_staging(const fs::path& staging) {
-  std::error_code ignored;  // what is left is for the next run
+  std::error_code ignored;  // the next run removes the rest
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(staging, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     if (entry->path().filename() != kLock) files.push_back(entry->path());
   }
   for (const fs::path& file : files) fs::remove(file, ignored);
-  fs::remove(staging / kLock, ignored);  // last: until then nobody else takes it for abandoned
+  fs::remove(staging / kLock, ignored);  // last: until then no other process considers it abandoned
   fs::remove(staging, ignored);
 }
 
@@ -92,13 +92,13 @@ std::vector<std::string> lines_of(const fs::path& path) {
   return lines;
 }
 
-/// A second name for a file: to give up its only one takes milliseconds for every megabyte of it.
+/// Gives a file a second name: removing its only name takes milliseconds per megabyte.
 void keep_until_later(const fs::path& file, const fs::path& second_name) {
-  std::error_code ignored;  // not every file system can
+  std::error_code ignored;  // not every file system supports it
   fs::create_hard_link(file, second_name, ignored);
 }
 
-/// Step 3 of a commit, or what is left of it: doing it twice does no harm. The caller holds the lock.
+/// Step 3 of a commit, or the rest of it; idempotent. The caller holds the lock.
 void move_into_place(const fs::path& folder) {
   const fs::path commit = folder / kCommit;
   const std::vector<std::string> staged = lines_of(commit / kManifest);
@@ -106,7 +106,7 @@ void move_into_place(const fs::path& folder) {
     return std::ranges::find(names, name) != names.end();
   };
   const bool has_summary = contains(staged, kSummaryName);
-  if (has_summary && !is_there(commit / kSummaryName)) return;  // it is the last to move
+  if (has_summary && !is_there(commit / kSummaryName)) return;  // the summary moves last
 
   const bool is_results_folder = is_there(folder / kSummaryName) || is_there(commit / kOldSummary);
   std::vector<std::string> without_successor;
@@ -115,8 +115,8 @@ void move_into_place(const fs::path& folder) {
     keep_until_later(folder / name, commit / (".old-" + name));
     if (name != kSummaryName && !contains(staged, name)) without_successor.push_back(name);
   }
-  // From here to the end of the function the set is a mixture: a few renames, which take some 20 us each. Who has just
-  // got its turn is unlikely to lose it in between.
+  // From here to the end of the function the set is a mixture: a few renames of about 20 us each. A thread that has
+  // just been scheduled is unlikely to be preempted in between.
   std::this_thread::yield();
   if (is_there(folder / kSummaryName)) fs::rename(folder / kSummaryName, commit / kOldSummary);
   for (const std::string& name : without_successor) fs::remove(folder / name);
@@ -126,7 +126,7 @@ void move_into_place(const fs::path& folder) {
   if (has_summary) fs::rename(commit / kSummaryName, folder / kSummaryName);
 }
 
-/// Once the hidden folder has the name of a commit.
+/// Call once the hidden folder has been renamed to kCommit.
 void complete(const fs::path& folder) {
   move_into_place(folder);
   flush_folder(folder);
@@ -169,13 +169,13 @@ void repair(const fs::path& folder) {
 
 OutputSet::OutputSet(const fs::path& folder, const std::string& staging_name)
     : folder_(folder), staging_(folder / staging_name) {
-  // Another process that repairs the folder may take a hidden folder for abandoned before it is locked.
+  // Until it is locked, another process that repairs the folder may consider the hidden folder abandoned.
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::error_code error;
-    fs::create_directories(staging_, error);  // if the output folder has been removed meanwhile, it is made again
+    fs::create_directories(staging_, error);  // also the output folder, if it has been removed
     if (error) refuse(folder_, error.value());
-    // Where files cannot be locked, nothing is cleaned up either.
+    // If files cannot be locked, nothing is cleaned up either.
     if (try_lock(staging_, lock_) != Locking::held_by_another) return;
     std::this_thread::sleep_for(1ms);
   }
@@ -195,7 +195,7 @@ void OutputSet::commit() {
     for (const std::string& name : staged_in(staging_)) manifest += name + "\n";
     write_file_atomically(staging_ / kManifest, manifest);
     const auto end = std::chrono::steady_clock::now() + kOthersCommit;
-    // A folder replaces an empty one only.
+    // rename() replaces a folder only if it is empty.
     while (::rename(staging_.c_str(), (folder_ / kCommit).c_str()) != 0) {
       if (errno != ENOTEMPTY && errno != EEXIST) refuse(folder_, errno);
       if (std::chrono::steady_clock::now() > end) {

@@ -1,12 +1,12 @@
-// The files of one run, which replace those of an earlier run together.
+// The files of one run, which replace those of an earlier run as a whole.
 //
-//   1. Every file is written into a hidden folder within the output folder and flushed to the disk.
-//   2. commit() gives that folder the name ".fedsinkhorn-commit". From here on the new set counts.
-//   3. The old summary is put away, files of earlier runs that have no successor are removed, the new ones are moved
-//      into place, summary.json last.
-// A process killed before 2 leaves the old set as it was. One killed after 2 leaves what repair() completes; a mixture
-// of old and new files, which is there for the microseconds of 3, has no summary.json. The hidden folder has a file
-// that its process keeps locked: what is not locked was left by a process that is dead.
+//   1. Every file is written to a hidden folder inside the output folder and flushed to disk.
+//   2. commit() renames that folder to ".fedsinkhorn-commit". From here on the new set counts.
+//   3. The old summary is moved away, old files without a successor are removed, and the new files are moved into
+//      place, summary.json last.
+// A process killed before 2 leaves the old set unchanged. If it is killed after 2, repair() completes the commit. The
+// mixture of old and new files, which exists for the microseconds of 3, has no summary.json. The process keeps a file
+// in the hidden folder locked: an unlocked folder was left by a dead process.
 #pragma once
 
 #include <filesystem>
@@ -14,35 +14,34 @@
 
 namespace fedsinkhorn {
 
-/// The name of a hidden folder, ".fedsinkhorn-" and ten random letters.
+/// A name for a hidden folder: ".fedsinkhorn-" and ten random letters or digits.
 [[nodiscard]] std::string new_staging_name();
 
-/// Removes hidden folders that dead processes left in an output folder, and completes a commit that was cut off. Leaves
-/// those of running processes alone. Throws InputError when the system refuses.
+/// Removes hidden folders that dead processes left in an output folder, and completes an unfinished commit. Does not
+/// touch those of running processes. Throws InputError if a system call fails.
 void repair(const std::filesystem::path& folder);
 
-/// A path as its reader knows it: without the hidden folder it may lie in for now.
+/// The final path, without the hidden folder that the file may be in for now.
 [[nodiscard]] std::filesystem::path without_staging(const std::filesystem::path& path);
 
-/// Used by one thread at a time. Throws InputError naming the path when the system refuses.
+/// For one thread at a time. Throws InputError naming the path if a system call fails.
 class OutputSet {
  public:
-  /// Makes the hidden folder of that name, unless another process of this run has; this object is the one that commits.
+  /// Creates the hidden folder of that name, unless another process of this run has. Only this object commits it.
   OutputSet(const std::filesystem::path& folder, const std::string& staging_name);
-  /// Without commit() all that was staged is removed.
+  /// Removes all staged files unless committed.
   ~OutputSet();
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
 
-  /// Where files are to be written, by this process or others of the run. A hidden file there, which is one that is
-  /// not finished, is not taken along.
+  /// Where this process and others of the run write files. Hidden files there are unfinished and not committed.
   [[nodiscard]] const std::filesystem::path& staging() const { return staging_; }
 
   /// Whether anything was staged.
   [[nodiscard]] bool has_files() const;
 
-  /// All that was staged becomes the set. Waits a while for another process that is just committing to the same folder:
-  /// the last one's set is there in the end, whole.
+  /// Makes the staged files the current set. Waits a while for another process that is committing to the same folder:
+  /// the last set to be committed remains, complete.
   void commit();
 
  private:

@@ -1,4 +1,4 @@
-// A scenario from the text of a file, before it is known how many clients there will be.
+// Parses a scenario file before the number of clients is known.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace fedsinkhorn {
 
-/// Throws InputError naming `name` if it is none, or makes no sense.
+/// Throws InputError naming `name` if the text is not a valid scenario.
 [[nodiscard]] Scenario parse_scenario(const std::string& text, const std::string& name);
 
 }  // namespace fedsinkhorn

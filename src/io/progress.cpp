@@ -25,7 +25,7 @@ std::string duration(double seconds) {
 }  // namespace
 
 void TimeLeft::add(const Progress& progress) {
-  const bool starts_anew =  // another epsilon, or targets that are solved one after the other
+  const bool starts_anew =  // another epsilon, or targets solved one after the other
       progress.epsilon != first_.epsilon || progress.iteration < last_.iteration || progress.seconds < last_.seconds;
   if (!begun_ || starts_anew) {
     errors_.clear();
@@ -33,7 +33,7 @@ void TimeLeft::add(const Progress& progress) {
     begun_ = true;
   }
   last_ = progress;
-  errors_.add(progress.seconds, progress.error_b);  // what is compared with the tolerance
+  errors_.add(progress.seconds, progress.error_b);  // compared with the tolerance
 }
 
 double TimeLeft::to_the_limit() const {
@@ -50,7 +50,7 @@ std::optional<double> TimeLeft::seconds() const {
   } else if (const std::optional<ErrorTrend> trend = error_trend(errors_.samples())) {
     const double since = last_.seconds - errors_.samples().back().at;
     left = std::min(std::max(0.0, trend->until(std::log(last_.tolerance)) - since), to_the_limit());
-    // A line that was seen for a second says nothing about the next hour.
+    // A trend observed for a second says nothing about the next hour.
     constexpr double reach = 20;
     if (*left > reach * (last_.seconds - first_.seconds)) left.reset();
   }

@@ -1,4 +1,4 @@
-// How far a solve has come, for people who wait.
+// Progress of a solve, shown to the user.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace fedsinkhorn {
 
-/// Estimates when a solve will end, from the slope of its error: none while there is no clear slope, at other epsilons
-/// on the way to the one asked for, or when the end is many times farther than what was seen so far. If the iteration
-/// limit comes first, until that. With tolerance 0 the iteration limit is the end.
+/// Estimates the time to the end of a solve from the slope of its error. None if the slope is not clear, if epsilon has
+/// not yet reached its final value, or if the end is many times farther away than the time observed so far. Estimates
+/// the time to the iteration limit if that comes first, or if the tolerance is 0.
 class TimeLeft {
  public:
-  /// To be called after every check.
+  /// Call after every check.
   void add(const Progress& progress);
-  /// Seconds from the last check on.
+  /// Seconds from the last check.
   [[nodiscard]] std::optional<double> seconds() const;
 
  private:
@@ -30,8 +30,8 @@ class TimeLeft {
   ErrorHistory errors_;
 };
 
-/// On a terminal a single line that is rewritten a few times a second and never longer than the terminal is wide;
-/// elsewhere (a log) a plain line now and then, ever more rarely. Nothing for runs that are over at once.
+/// On a terminal, a single line that is rewritten a few times per second and never wider than the terminal. Elsewhere
+/// (a log), plain lines at growing intervals. Nothing for very short runs.
 class ProgressLine {
  public:
   explicit ProgressLine(std::FILE* stream);
@@ -46,17 +46,17 @@ class ProgressLine {
  private:
   std::FILE* stream_;
   bool terminal_;
-  double next_ = 0.5;  // seconds of the next display
+  double next_ = 0.5;  // time of the next display, in seconds
   bool drawn_ = false;
   TimeLeft time_left_;
 };
 
-/// Iteration, error, speed, and the time left where it can be told. What does not fit into `width` columns is left out,
-/// the least important first.
+/// Iteration, error, speed, and the time left if known. If it does not fit into `width` columns, the least important
+/// parts are left out first.
 [[nodiscard]] std::string progress_text(const Progress& progress, std::optional<double> seconds_left,
                                         std::size_t width);
 
-/// Columns of the terminal behind that stream, as it says, or $COLUMNS, or 80.
+/// The width the terminal of that stream reports, else $COLUMNS, else 80.
 [[nodiscard]] std::size_t terminal_width(std::FILE* stream);
 
 }  // namespace fedsinkhorn

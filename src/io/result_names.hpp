@@ -1,4 +1,4 @@
-// The names that results have in an output folder.
+// File names of results in an output folder.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace fedsinkhorn {
 
-/// Where it is, the set is complete.
+/// If it exists, the set is complete.
 inline constexpr std::string_view kSummaryName = "summary.json";
 
 /// f-2.npy, summary-2.json.
@@ -18,7 +18,7 @@ inline constexpr std::string_view kSummaryName = "summary.json";
   return std::string(stem) + "-" + std::to_string(client) + std::string(ending);
 }
 
-/// One that the clients of a folder share.
+/// Whether the clients of a folder share this file.
 [[nodiscard]] constexpr bool is_shared_result(std::string_view name) {
   constexpr std::array<std::string_view, 8> names = {"f.npy",      "g.npy",    "f-rest.npy", "g-rest.npy",
                                                      kSummaryName, "plan.npy", "trace.csv",  "delays.csv"};
@@ -28,7 +28,7 @@ inline constexpr std::string_view kSummaryName = "summary.json";
   return false;
 }
 
-/// One client's own, by a name that name_of_client may have given.
+/// Whether this file belongs to one client: a name that name_of_client may have returned.
 [[nodiscard]] inline bool is_client_result(std::string_view name) {
   constexpr std::array<std::array<std::string_view, 2>, 4> kinds = {
       {{"f-", ".npy"}, {"f-rest-", ".npy"}, {"plan-", ".npy"}, {"summary-", ".json"}}};

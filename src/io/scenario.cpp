@@ -28,14 +28,14 @@ namespace {
 using Json = nlohmann::json;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Values that make no sense
+// Invalid values
 
 enum class Zero { refused, allowed };
 
-/// `where` says which value it is, as the file format calls it: "links[2].latency.least".
+/// `where` names the value as in the file: "links[2].latency.least".
 class Checker {
  public:
-  /// clients: none if it is not known how many there will be.
+  /// clients: none if the number is not known.
   Checker(std::string culprit, std::optional<std::size_t> clients) : culprit_(std::move(culprit)), clients_(clients) {}
 
   void check(const Scenario& scenario) const {
@@ -148,13 +148,13 @@ class Checker {
 // ---------------------------------------------------------------------------------------------------------------------
 // The file
 
-/// A part of the file and what to call it. Members are all optional unless said otherwise.
+/// A part of the file and its name. All members are optional unless stated otherwise.
 class Part {
  public:
   Part(const std::string& path, const Json& json, std::string where)
       : path_(path), json_(json), where_(std::move(where)) {}
 
-  /// A typo must not pass for a default.
+  /// A misspelt key must not silently give the default.
   void expect_keys(std::initializer_list<std::string_view> known) const {
     if (!json_.is_object()) refuse_type("an object in braces");
     for (const auto& item : json_.items()) {
@@ -300,7 +300,7 @@ std::string text_of_file(const std::filesystem::path& path) {
   return text;
 }
 
-/// The parser would keep the last of several members of one name, without a word.
+/// By default the parser silently keeps the last of several members with the same name.
 class RefusesRepeatedKeys {
  public:
   explicit RefusesRepeatedKeys(const std::string& path) : path_(path) {}
@@ -316,7 +316,7 @@ class RefusesRepeatedKeys {
 
  private:
   const std::string& path_;
-  std::vector<std::set<std::string>> open_;  // the keys of the objects that the parser is in
+  std::vector<std::set<std::string>> open_;  // keys of the objects being parsed
 };
 
 Json parsed(const std::string& text, const std::string& path) {

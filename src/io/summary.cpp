@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of docs/summary.schema.json: grows when a field goes or changes its meaning.
+/// Of docs/summary.schema.json. Increases when a field is removed or changes its meaning.
 constexpr int kSummarySchemaVersion = 1;
 
 Json costs(const Costs& cost) {
@@ -39,13 +39,13 @@ Json by_phase(const TrafficBytes& bytes) {
   return {{"setup", bytes.setup}, {"rounds", bytes.rounds}, {"rebuilds", bytes.rebuilds}, {"results", bytes.results}};
 }
 
-/// Of ages, each as often as it occurred.
+/// Of ages, weighted by how often each occurred.
 struct AgeStatistics {
   std::uint64_t uses = 0;
   std::size_t least = 0;
   std::size_t most = 0;
   double mean = 0;
-  double deviation = 0;  // root of the mean squared distance from the mean
+  double deviation = 0;  // population standard deviation
 };
 
 AgeStatistics statistics(std::span<const std::uint64_t> uses) {
@@ -79,7 +79,7 @@ Json delay_json(const AgeStatistics& ages, std::span<const std::uint64_t> uses, 
           {"mean", ages.mean}, {"std", ages.deviation},    {"histogram", histogram}};
 }
 
-// All pairs together, then each; of very many clients the pairs are left to delays.csv.
+// All pairs together, then each pair; with very many clients, single pairs are only in delays.csv.
 Json delays_json(std::span<const DelayRow> delays, std::size_t clients) {
   constexpr std::size_t kMostClients = 16;
   Json json;
@@ -104,12 +104,12 @@ Json delays_json(std::span<const DelayRow> delays, std::size_t clients) {
   return json;
 }
 
-/// Whether the solve made use of it.
+/// Whether the solve used the option.
 bool was_used(const OptionEntry& option, const Result& result) {
   return option.used_by.field != "topology" || option.used_by.are_named(result.topology);
 }
 
-/// What was asked for, by the names of the fields; where something else ran, that is written over it.
+/// The requested options by field name. What actually ran overwrites them later.
 void add_options(Json& json, const Result& result, const Options& options, double epsilon) {
   Problem problem;
   problem.epsilon = epsilon;

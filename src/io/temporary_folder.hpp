@@ -1,4 +1,4 @@
-// A folder of one's own: of a test, or of a benchmark and the processes it starts.
+// A temporary folder for a test, or for a benchmark and the processes it starts.
 #pragma once
 
 #include <cstdlib>
@@ -9,11 +9,11 @@
 
 namespace fedsinkhorn {
 
-/// Made empty, and gone with everything in it at the end.
+/// Created empty; removed with its content in the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    // mkdtemp wants six of these at the end, and puts letters of its own in their place.
+    // mkdtemp replaces the six X at the end.
     std::string name = (std::filesystem::temp_directory_path() / "fedsinkhorn-").string() + std::string(6, 'X');
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
     path_ = name;

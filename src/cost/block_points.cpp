@@ -12,11 +12,11 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Coordinates up to 2^400, the largest of them at least 2^-400, are squared as they are: distances of 1e-33 of the
-/// largest coordinate still have squares, and shorter ones are nothing beside any epsilon that is not refused.
+/// If the largest coordinate is between 2^-400 and 2^400, coordinates are squared unscaled: distances of 1e-33 of it
+/// still have nonzero squares, and shorter ones are negligible compared with any accepted epsilon.
 constexpr int kOrdinaryExponent = 400;
 
-/// The chosen points as doubles, row-major. The first one held is number first_held.
+/// The chosen points as doubles, row-major. first_held: the number of the first point in `points`.
 std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_t>& chosen, std::size_t first_held) {
   return std::visit(
       [&](const auto& view) {
@@ -30,7 +30,7 @@ std::vector<double> gather(const AnyMatrix& points, const std::vector<std::size_
       points);
 }
 
-/// The mean of all points y, whichever of them a block has: costs must not depend on who computes them.
+/// The mean of all points y, not just the block's: costs must not depend on which client computes them.
 std::vector<double> mean_of(const AnyMatrix& points, double unit) {
   return std::visit(
       [unit](const auto& view) {
@@ -54,14 +54,14 @@ double largest_of(std::span<const double> coordinates) {
   return largest;
 }
 
-/// The power of two just above; 1 for nothing.
+/// The next power of two above; 1 for 0.
 double power_above(double largest) {
   int exponent = 0;
   (void)std::frexp(largest, &exponent);
   return std::ldexp(1.0, std::min(exponent, std::numeric_limits<double>::max_exponent - 1));
 }
 
-/// A power of two changes no digit of the costs, so that each block may choose its own.
+/// A power of two changes no digit of the costs, so each block may choose its own.
 double unit_for(const BlockPoints& points) {
   const double unit = power_above(std::max(largest_of(points.x), largest_of(points.y)));
   return std::abs(std::ilogb(unit)) <= kOrdinaryExponent ? 1 : unit;
@@ -78,7 +78,7 @@ ExactSum inverse_length(std::span<const double> point) {
     square.add(x * x);
     square.rest += std::fma(x, x, -(x * x));
   }
-  // A step of Newton's from the float64 result; what 1 / |point|^2 misses is formed without cancellation.
+  // One Newton step from the float64 result. The residual 1 - start^2 |point|^2 is computed without cancellation.
   const double start = 1 / std::sqrt(square.total());
   const double start_square = start * start;
   const double missing = std::fma(-square.value, start_square, 1.0) -
@@ -104,7 +104,7 @@ std::vector<double> scale_to_unit_length(std::vector<double>& points, std::size_
   return rest;
 }
 
-/// Calls use(point) for each of all points y, scaled to unit length.
+/// Calls use(point) for every point y, scaled to unit length.
 template <class Use>
 void for_each_direction(const AnyMatrix& points, const Use& use) {
   std::visit(
@@ -140,7 +140,7 @@ double spread_around(const std::vector<double>& origin, const AnyMatrix& points)
   return spread;
 }
 
-/// What rounding leaves out joins the rests.
+/// Adds what rounding leaves out to the rests.
 void subtract(std::vector<double>& points, std::vector<double>& rest, const std::vector<double>& origin) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     ExactSum difference{points[i], rest[i]};

@@ -48,7 +48,7 @@ void scan_values(const T* values, std::size_t row, Range columns, const ScanSett
   const double of_row = largest_magnitude(settings.simd.magnitudes, values, columns.size());
   if (!std::isnan(of_row)) {
     scan.largest = std::max(scan.largest, of_row);
-  } else {  // not all of them are finite: a closer look
+  } else {  // not all of them are finite
     bool bad = false;
     bool infinite = false;
     for (std::size_t k = 0; k < columns.size(); ++k) {

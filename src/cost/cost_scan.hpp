@@ -1,4 +1,4 @@
-// A look at every cost: which are no costs, which forbid their pair, how large the others are.
+// Scans every cost for invalid ones, forbidden pairs and the largest of the others.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace fedsinkhorn {
 
-/// Symmetry without seeing anybody else's costs: every client adds up a fingerprint of C and one of C' over its
-/// entries. The totals are equal if C = C' and, with hardly any chance to the contrary, only then.
+/// Tests symmetry without seeing the costs of other clients: every client adds up a fingerprint of C and one of C' over
+/// its entries. The totals are equal if C = C', and almost certainly only then.
 struct Fingerprint {
   std::uint64_t straight = 0;
   std::uint64_t transposed = 0;
@@ -25,13 +25,13 @@ struct Fingerprint {
 
 /// NaN or -inf.
 struct BadCost {
-  std::size_t row = 0;  ///< positions, as CostBlock has them
+  std::size_t row = 0;  ///< positions, as in CostBlock
   std::size_t column = 0;
   double value = 0;
 };
 
 struct CostScan {
-  std::optional<BadCost> first_bad;  ///< row by row
+  std::optional<BadCost> first_bad;  ///< in row order
   bool has_forbidden = false;
   double largest = 0;  ///< of the finite ones, in absolute value
   Fingerprint fingerprint;
@@ -41,18 +41,18 @@ struct ScanSettings {
   bool with_fingerprint = false;
   int threads = 1;
   const cpu::Simd& simd;
-  const StopRequest& stop;  ///< throws Interrupted when it is made
+  const StopRequest& stop;  ///< once made, the scan throws Interrupted
 };
 
-/// Adds what a row has in it. values: its costs of the positions `columns`.
+/// Adds one row to the scan. values: its costs at the positions `columns`.
 void scan_row(const double* values, std::size_t row, Range columns, const ScanSettings& settings, CostScan& scan);
 void scan_row(const float* values, std::size_t row, Range columns, const ScanSettings& settings, CostScan& scan);
 
-/// What was seen in other rows is added.
+/// Adds the scan of other rows.
 void merge(const CostScan& other, CostScan& scan);
 
-/// Scans a block of consecutive rows and columns. make_rows() makes, for one thread, a function from the number of a
-/// row of the block to its values. done(first, count): these rows will not be asked for again.
+/// Scans a block of consecutive rows and columns. make_rows() makes, for one thread, a function from a row's number in
+/// the block to its values. done(first, count): these rows will not be read again.
 template <class MakeRows, class Done>
 [[nodiscard]] CostScan scan_rows(const CostBlock& block, const ScanSettings& settings, const MakeRows& make_rows,
                                  const Done& done) {
@@ -77,7 +77,7 @@ template <class MakeRows, class Done>
   return all;
 }
 
-/// The pairs of the source's rows and columns that are not forbidden. No cost is NaN.
+/// The pairs of the source's rows and columns that are not forbidden. No cost may be NaN.
 [[nodiscard]] PairSet allowed_pairs(const CostSource& cost);
 
 }  // namespace fedsinkhorn

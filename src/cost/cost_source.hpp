@@ -23,23 +23,23 @@ class CostSource {
   [[nodiscard]] virtual std::size_t columns() const = 0;
 
   /// out[k * stride + j] = C(row + k, column + j) for k < row_count, j < column_count. `column` is a multiple of
-  /// cpu::kPanel. Up to the next multiple of cpu::kPanel beyond column_count may be overwritten with finite numbers, so
-  /// stride is at least that.
+  /// cpu::kPanel. Entries up to the next multiple of cpu::kPanel beyond column_count may be overwritten with finite
+  /// numbers, so stride must be at least that.
   virtual void fill(std::size_t row, std::size_t row_count, std::size_t column, std::size_t column_count, double* out,
                     std::size_t stride) const = 0;
 
-  /// C(row, 0), C(row, 1), ... where they lie in memory as float64; null where they do not.
+  /// C(row, 0), C(row, 1), ... if they lie in memory as float64, else null.
   [[nodiscard]] virtual const double* row_in_place(std::size_t /*row*/) const { return nullptr; }
 
-  /// These rows will not be asked for again soon.
+  /// These rows will not be read again soon.
   virtual void rows_done(std::size_t /*row*/, std::size_t /*row_count*/) const {}
 };
 
-/// One row after the other, all columns: in place if they lie in memory, else copied. For one thread.
+/// Reads whole rows: in place if they lie in memory, else copied. For one thread.
 class RowReader {
  public:
   explicit RowReader(const CostSource& cost) : cost_(cost) {}
-  /// Holds until the next call.
+  /// Valid until the next call.
   [[nodiscard]] const double* operator()(std::size_t row);
 
  private:
@@ -51,7 +51,7 @@ class RowReader {
 void read_rows(const CostSource& cost, Range rows, int threads, double* to);
 void read_rows(const CostSource& cost, Range rows, int threads, float* to);
 
-/// Reads costs in place or computes them, as the block's input has it.
+/// Reads costs in place or computes them, depending on the block's input.
 [[nodiscard]] std::unique_ptr<CostSource> make_cost_source(const CostBlock& block, const cpu::Simd& simd);
 
 }  // namespace fedsinkhorn

@@ -9,7 +9,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// C(row, chosen[k]) for all k, by one call for each run of consecutive ones.
+/// C(row, chosen[k]) for all k, with one call per run of consecutive columns.
 void fill_chosen(const CostFunction& function, std::size_t row, std::span<const std::size_t> chosen, double* out) {
   std::size_t done = 0;
   while (done < chosen.size()) {

@@ -1,4 +1,4 @@
-// Costs of the caller's own making.
+// Costs computed by a function of the caller.
 #pragma once
 
 #include <memory>

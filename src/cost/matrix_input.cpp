@@ -30,7 +30,7 @@ class MatrixCost : public CostSource {
  private:
   MatrixView<T> matrix_;
   CostBlock block_;
-  const RowsDone& rows_done_;  // of the input, which the block keeps
+  const RowsDone& rows_done_;  // of the input, which the block keeps alive
 };
 
 template <class T>
@@ -74,8 +74,8 @@ class Straight final : public MatrixCost<T> {
   bool consecutive_columns_;
 };
 
-/// C(i, j) read as C(j, i), from rows that have the numbers of the block's columns. A strip of columns is a few hundred
-/// rows of the matrix, and eight rows of the block are one cache line of each.
+/// Reads C(i, j) as C(j, i), from the rows numbered like the block's columns. A strip of columns is a few hundred rows
+/// of the matrix, and eight rows of the block are one cache line of each.
 template <class T>
 class Transposed final : public MatrixCost<T> {
  public:
@@ -103,7 +103,7 @@ class MatrixInput final : public CostInput {
     return std::make_unique<Straight<T>>(matrix_, block, rows_done_);
   }
 
-  // In the type it has, without a copy.
+  // In the matrix's own type, without a copy.
   [[nodiscard]] CostScan scan(const CostBlock& block, const ScanSettings& settings) const override {
     const std::size_t first_column = block.columns.empty() ? 0 : block.columns.front();
     const auto row = [&](std::size_t k) { return matrix_.row(block.rows[k] - block.first_held) + first_column; };

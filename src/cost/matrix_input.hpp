@@ -7,7 +7,7 @@
 
 namespace fedsinkhorn {
 
-/// Reads it where it is.
+/// Reads the matrix in place.
 [[nodiscard]] std::shared_ptr<const CostInput> make_matrix_input(const CostMatrix& matrix);
 
 }  // namespace fedsinkhorn

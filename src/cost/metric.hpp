@@ -1,5 +1,5 @@
-// What a metric is made of: all that is known of it outside of the classes that compute costs (points_cost.cpp) and of
-// devices. The compiler names the places that a new one has to be put into.
+// Properties of metrics: all that is known of them outside the classes that compute costs (points_cost.cpp) and
+// devices. The compiler reports every place where a new metric must be added.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace fedsinkhorn {
 
 [[noreturn]] inline void refuse_metric() { throw std::logic_error("a metric that nobody knows"); }
 
-/// Whether points count by their direction alone: they are scaled to unit length first, and must have a length.
+/// Whether only the directions of points matter. Points are then scaled to unit length and must not be zero.
 [[nodiscard]] inline bool is_of_directions(Metric metric) {
   switch (metric) {
     case Metric::sqeuclidean:
@@ -31,7 +31,7 @@ namespace fedsinkhorn {
   refuse_metric();
 }
 
-/// The cost of two points this far apart (of directions: of unit length).
+/// The cost of two points at this distance (directions: points of unit length).
 [[nodiscard]] inline double cost_at(Metric metric, double distance) {
   switch (metric) {
     case Metric::sqeuclidean: return distance * distance;
@@ -41,8 +41,7 @@ namespace fedsinkhorn {
   refuse_metric();
 }
 
-/// Likewise from the square of the distance, which loses no digits. 1 - x.y / (|x| |y|) neither, where the two are
-/// nearly parallel.
+/// The same from the squared distance. Loses no digits, not even of 1 - x.y / (|x| |y|) for nearly parallel points.
 template <class Number>
 [[nodiscard]] Number cost_at_square(Metric metric, const Number& square) {
   using std::sqrt;

@@ -51,7 +51,7 @@ class PointsCost : public CostSource {
   Buffer<double> y_;
 };
 
-/// From squares of distances in units to distances.
+/// Converts squared distances, in units of unit^2, to distances.
 void take_roots(const cpu::PairwiseOps& ops, std::size_t count, double unit, double* out) {
   ops.square_root(count, out);
   if (unit == 1) return;
@@ -121,9 +121,9 @@ class ProductDistance final : public PointsCost {
   std::vector<double> y_norms_;
 };
 
-/// 1 - x.y = |x - y|^2 / 2 for points of unit length. They are centred, so that costs have an error of some 1e-16 of
-/// the largest of them, even if all points are nearly parallel. Of costs that are small even beside that the rests keep
-/// the digits: no cost is off by more than 1e-11 of itself.
+/// 1 - x.y = |x - y|^2 / 2 for points of unit length. They are centred, so costs have an error of about 1e-16 of the
+/// largest cost, even if all points are nearly parallel. For costs that are small even compared with that, the rests
+/// keep the digits: no cost has a relative error above 1e-11.
 class Cosine final : public PointsCost {
  public:
   Cosine(const BlockPoints& points, const cpu::Simd& simd)

@@ -16,7 +16,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// sqrt(sum of squares) of coordinates of any size: no square overflows, and none that counts vanishes.
+/// sqrt(sum of squares) of coordinates of any size: no square overflows, and none that matters vanishes.
 double length_of(std::span<const double> coordinates) {
   double largest = 0;
   for (const double x : coordinates) largest = std::max(largest, std::abs(x));
@@ -26,7 +26,7 @@ double length_of(std::span<const double> coordinates) {
   return largest * std::sqrt(squares);
 }
 
-/// Cosines look at directions: there a point is scaled to unit length.
+/// Metrics of directions: the point is scaled to unit length.
 template <class T>
 std::vector<double> place_of(const MatrixView<T>& points, std::size_t i, Metric metric) {
   std::vector<double> place(points.row(i), points.row(i) + points.columns);
@@ -103,8 +103,9 @@ std::array<Reach, 2> PointsInput::reach(Range x, Range y, const InputNames& name
   return {reach(clouds_.x, x, names.x), reach(clouds_.y, y, names.y)};
 }
 
-// Distances from any one place bound those between x and y. From the origin they do it well, unless it is far from all
-// points (or the points nearly parallel): then the bound would refuse an epsilon that is not small beside any cost.
+// Distances from any one place bound those between x and y. The origin gives a good bound unless it is far from all
+// points (or the points are nearly parallel): then the bound would reject an epsilon that is not small compared with
+// any cost.
 double PointsInput::largest_possible_cost(const Reach& x, const Reach& y) const {
   constexpr double far = 8;
   const double by_origin = x.from_origin + y.from_origin;

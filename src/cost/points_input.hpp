@@ -10,7 +10,7 @@
 
 namespace fedsinkhorn {
 
-/// The largest distances of some points: from the origin, and from a place that everybody knows, the first point y.
+/// The largest distances of some points from the origin and from a place known to all clients, the first point y.
 struct Reach {
   double from_origin = 0;
   double from_place = 0;
@@ -27,22 +27,21 @@ class PointsInput final : public CostInput {
 
   [[nodiscard]] const PointClouds& clouds() const { return clouds_; }
 
-  /// Throws InputError if a coordinate of the points given is no usable number: for parts, before others get to see
-  /// them.
+  /// Throws InputError if a given coordinate is unusable. For parts, before other clients see them.
   void check_coordinates(const InputNames& names) const;
-  /// How far these points x, numbered as they are here, and these points y reach; they are checked on the way.
+  /// The reach of these points x, numbered as held here, and of these points y. Also checks them.
   [[nodiscard]] std::array<Reach, 2> reach(Range x, Range y, const InputNames& names) const;
-  /// What no cost exceeds, by the reach of all points x and y.
+  /// An upper bound of all costs, from the reach of all points x and y.
   [[nodiscard]] double largest_possible_cost(const Reach& x, const Reach& y) const;
 
   /// Whether x and y are the same points, in the same memory.
   [[nodiscard]] bool rows_are_columns() const;
-  /// The same with other points y. rows_too: they are the points x as well.
+  /// A copy with other points y. rows_too: they are the points x as well.
   [[nodiscard]] std::shared_ptr<const PointsInput> with_columns(std::vector<double> y, bool rows_too) const;
 
  private:
   PointClouds clouds_;
-  std::vector<double> gathered_;  // what clouds_ refers to, unless it is the caller's
+  std::vector<double> gathered_;  // what clouds_ refers to, unless that is the caller's
 };
 
 }  // namespace fedsinkhorn

@@ -52,7 +52,7 @@ Range CheckedProblem::block_columns() const {
 
 const double* CheckedProblem::initial_g(std::size_t target) const {
   if (!has_initial_g) return nullptr;
-  // An empty vector may have no address, but whoever asks a client without columns must hear the same as elsewhere.
+  // An empty vector may have no address, but a client without columns must not return null either.
   static constexpr double nothing = 0;
   return m() == 0 ? &nothing : start_g.data() + target * m();
 }

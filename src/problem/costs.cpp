@@ -16,7 +16,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Which part of the costs this client looks at: rows and columns as given, zero masses included.
+/// The part of the costs that this client checks: rows and columns as given, including those without mass.
 struct Held {
   Range rows;
   Range columns;
@@ -56,7 +56,7 @@ void check_ratio(const Problem& problem, double largest_cost) {
   }
 }
 
-/// Of the clients' numbers, `stride` from each. None of them is negative.
+/// The largest of number `at` of every client, out of `stride` numbers per client. None is negative.
 double greatest(const Collectives& clients, const std::vector<double>& all, std::size_t stride, std::size_t at,
                 const char* what) {
   double result = 0;
@@ -75,7 +75,7 @@ void agree_on_range(const Collectives& clients, const CheckedProblem& checked) {
   });
 }
 
-/// How far the points x and y that this client holds reach.
+/// The reach of the points x and y that this client holds.
 std::array<Reach, 2> own_reach(const CheckedProblem& checked) {
   const Held held = held_by(checked);
   if (held.rows.empty()) return {};
@@ -93,7 +93,7 @@ void agree_on_reach(const Collectives& clients, CheckedProblem& checked) {
                    greatest(clients, all, 4, 1, "a length of points")};
   const Reach y = {greatest(clients, all, 4, 2, "a length of points"),
                    greatest(clients, all, 4, 3, "a length of points")};
-  // The metric is known to whoever holds points.
+  // Only clients that hold points know the metric.
   const PointsInput* points = checked.costs->points();
   const double own = points == nullptr ? 0 : points->largest_possible_cost(x, y);
   checked.largest_cost =
@@ -128,7 +128,7 @@ bool are_equal(const Collectives& clients, const Fingerprint& own) {
   return difference == 0;
 }
 
-// Who holds its rows alone has its columns only if they are the same.
+// A client that holds only its rows has its columns only if the costs are symmetric.
 void require_symmetry(const CheckedProblem& checked, bool may_be_symmetric) {
   if (checked.symmetric_cost) return;
   const Problem& problem = checked.input;

@@ -36,7 +36,7 @@ std::vector<std::uint64_t> words_of(const PairSet& pairs) {
   return words;
 }
 
-/// words: the pairs a client allows in its block, row after row.
+/// words: the pairs a client allows in its block, row by row.
 void allow(const FromPeer& peer, std::span<const std::uint64_t> words, const Block& block, PairSet& all) {
   const std::size_t stride = block.words() / block.rows.size();
   for (std::size_t i = 0; i < block.rows.size(); ++i) {
@@ -82,7 +82,7 @@ struct AllMasses {
   std::vector<double> b;  // targets x columns
 };
 
-/// masses: of one client after the other. Their owners have looked at them: others cannot be.
+/// masses: client by client. Their owners have checked them, so an invalid mass means a bad message.
 void require_masses(const Collectives& clients, std::span<const std::size_t> counts, std::span<const double> masses) {
   for (std::size_t k = 0; k < counts.size(); ++k) {
     for (const double mass : masses.first(counts[k])) {
@@ -102,7 +102,7 @@ AllMasses gather_masses(const Collectives& clients, const CheckedProblem& checke
   clients.of(Payload::slice).gather(checked.a, counts, all.a, 0);
   if (root) require_masses(clients, counts, all.a);
   for (std::size_t k = 0; k < checked.targets; ++k) {
-    // Slices of columns need not lie in the order of the clients.
+    // Column slices need not be in client order.
     std::vector<double> slices(root ? checked.columns.size() : 0);
     counts.clear();
     for (const Range& slice : checked.columns.slices) counts.push_back(slice.size());
@@ -124,8 +124,8 @@ AllMasses gather_masses(const Collectives& clients, const CheckedProblem& checke
                    "allow more pairs or move mass");
 }
 
-// Without an allowed pair that has mass a scaling does not exist: that is refused even if nothing else is looked at.
-// b: columns with mass; all active ones if it is not known.
+// Without an allowed pair that has mass, no scaling exists: this is refused even if nothing else is checked. b: only
+// columns with mass count; if null, all active ones do.
 void check_no_line_is_forbidden(const PairSet& pairs, const CheckedProblem& checked, const double* b) {
   std::vector<bool> column_allowed(pairs.columns());
   for (std::size_t i = 0; i < pairs.rows(); ++i) {
@@ -143,8 +143,7 @@ void check_no_line_is_forbidden(const PairSet& pairs, const CheckedProblem& chec
   }
 }
 
-/// The columns that carry mass of one target, and the pairs of these. A target may have zero masses where others have
-/// some.
+/// The columns where one target has mass, and their pairs. Other targets may have mass in more columns.
 struct UsedColumns {
   std::vector<std::size_t> positions;  ///< among the active ones
   std::vector<std::size_t> names;      ///< as given
@@ -172,7 +171,7 @@ UsedColumns used_columns(const PairSet& pairs, const CheckedProblem& checked, co
   return used;
 }
 
-/// How much mass need not find a place, as a part of the total, where masses are not rounded to fewer digits.
+/// The fraction of the total mass that may stay unplaced, unless masses are rounded to fewer digits.
 constexpr double kUnplaced = 1e-9;
 
 void check_feasible(const PairSet& pairs, const UsedColumns& used, const CheckedProblem& checked,
@@ -187,7 +186,7 @@ void check_feasible(const PairSet& pairs, const UsedColumns& used, const Checked
   }
 }
 
-/// Looks at one target. Returns what its columns, all active ones, are to be multiplied by.
+/// Checks one target. Returns the factors for its masses, one per active column.
 std::vector<double> fit_target(const PairSet& pairs, const CheckedProblem& checked, const AllMasses& masses,
                                std::size_t target, Feasibility feasibility, const StopRequest& stop) {
   const double* b = masses.b.data() + target * pairs.columns();
@@ -201,8 +200,8 @@ std::vector<double> fit_target(const PairSet& pairs, const CheckedProblem& check
     result[used.positions[j]] = (*factors)[j];
   }
   if (feasibility == Feasibility::check) {
-    // What is put down to rounding of the masses is not held against the flow. Where a component is off by more than
-    // that, its masses do not fit, however little they are beside the total.
+    // The flow may miss what is attributed to rounding of the masses. If a component is off by more than that, its
+    // masses do not fit, however small they are compared with the total.
     check_feasible(its_pairs, used, checked, masses.a, target,
                    factors ? std::max(kUnplaced, checked.mass_tolerance) : kUnplaced, stop);
   }
@@ -234,7 +233,7 @@ void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, c
                           const StopRequest& stop, CheckedProblem& checked) {
   if (!checked.has_forbidden_pairs) return;
   const std::optional<PairSet> pairs = gather_pairs(clients, layout_of, checked);
-  if (checked.input.parts.a || checked.input.parts.b) {  // nobody may see everybody's masses
+  if (checked.input.parts.a || checked.input.parts.b) {  // no client may see all masses
     agree(clients, [&] {
       stop.throw_if_made();
       if (pairs) check_no_line_is_forbidden(*pairs, checked, nullptr);

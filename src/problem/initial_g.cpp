@@ -12,8 +12,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// mass: of the same column and target, called mass_name. entry(): how a message calls the value, put together if there
-/// is one.
+/// mass: of the same column and target, called mass_name. entry(): the value's name, only formatted for a message.
 template <class Entry>
 void check_value(const Problem& problem, double g, double mass, const Entry& entry, const std::string& mass_name) {
   const std::string& name = problem.names.initial_g;
@@ -28,7 +27,7 @@ void check_value(const Problem& problem, double g, double mass, const Entry& ent
     throw InputError(name, fmt::format("{} is {}", entry(), g),
                      fmt::format("potentials must be finite, or -inf where {} has no mass", mass_name));
   }
-  // As with costs: f + g - C is to stay finite, and its quotient by epsilon within what scalings can take up.
+  // As with costs: f + g - C must stay finite, and its quotient by epsilon within what scalings can absorb.
   constexpr double limit = 1e300;
   if (std::abs(g) > limit) {
     throw InputError(name, fmt::format("{} is {:g}, which overflows when it is added to costs", entry(), g),
@@ -46,7 +45,7 @@ std::vector<double> checked_start(const CheckedProblem& checked) {
   const MatrixView<double>& given = problem.initial_g;
   const bool for_all_targets = given.columns == 1;
   const Range own = checked.columns.given_slices[checked.client];
-  const std::size_t first = problem.parts.initial_g ? 0 : own.first;  // of its own lines, among those given
+  const std::size_t first = problem.parts.initial_g ? 0 : own.first;  // own line, among those given
   const Range active = checked.own_columns();
   std::vector<double> start(checked.targets * active.size());
   for (std::size_t k = 0; k < checked.targets; ++k) {
@@ -59,7 +58,7 @@ std::vector<double> checked_start(const CheckedProblem& checked) {
       const double g = given(first + line, for_all_targets ? 0 : k);
       const auto entry = [&] { return fmt::format("entry {}{}", first + line, for_all_targets ? "" : of_target); };
       check_value(problem, g, mass, entry, mass_name);
-      // exp(g / epsilon) = 0 is what the first half-step makes of a column without mass.
+      // The first half-step gives exp(g / epsilon) = 0 for a column without mass.
       if (is_active) start[k * active.size() + j++] = mass > 0 ? g : -std::numeric_limits<double>::infinity();
     }
   }

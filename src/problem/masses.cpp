@@ -27,7 +27,7 @@ std::string of_target(std::size_t k, std::size_t targets) {
   return targets > 1 ? fmt::format(" of target {}", k) : std::string();
 }
 
-/// Masses must be finite and not negative. numbered_from: what the first one is called.
+/// Masses must be finite and not negative. numbered_from: the number of the first one in messages.
 ExactSum checked_sum(std::span<const double> masses, std::size_t target, std::size_t targets, std::size_t numbered_from,
                      const std::string& name, const std::string& column) {
   ExactSum sum;
@@ -45,7 +45,7 @@ ExactSum checked_sum(std::span<const double> masses, std::size_t target, std::si
   return sum;
 }
 
-/// a and b of this client, their lines x targets, and the sums over their lines.
+/// This client's a and b, lines x targets, and the sums over their lines.
 struct OwnMasses {
   std::vector<double> a;
   std::vector<double> b;
@@ -54,8 +54,8 @@ struct OwnMasses {
 
 bool is_near_one(double total) { return total >= 0.5 && total < 2; }
 
-/// Powers of two are exact: no digit of a mass is lost, and masses of everyday size stay as they are. least: of all
-/// masses but those that are 0. It stays a normal number, even if the total is then further from 1.
+/// Powers of two are exact: no digit of a mass is lost, and masses of ordinary size do not change. least: the least
+/// positive mass. It stays a normal number, even if the total is then further from 1.
 int exponent_to_take_out(const Problem& problem, double total, double least) {
   if (is_near_one(total)) return 0;
   const int wanted = std::ilogb(total);  // what is left is in [1, 2)
@@ -70,7 +70,7 @@ int exponent_to_take_out(const Problem& problem, double total, double least) {
   return exponent;
 }
 
-/// Of the masses of all clients, those that are 0 left out.
+/// Over all clients.
 double least_positive(const Collectives& clients, std::span<const double> own) {
   double least = std::numeric_limits<double>::infinity();
   for (const double mass : own) {
@@ -85,7 +85,7 @@ double least_positive(const Collectives& clients, std::span<const double> own) {
   return least;
 }
 
-/// Every client's sums, added in the order of the clients.
+/// The sums of all clients, added in client order.
 std::vector<double> totals(const Collectives& clients, const std::vector<ExactSum>& own) {
   std::vector<double> numbers;
   for (const ExactSum& sum : own) numbers.insert(numbers.end(), {sum.value, sum.rest});
@@ -103,7 +103,7 @@ std::vector<double> totals(const Collectives& clients, const std::vector<ExactSu
   return result;
 }
 
-/// Which lines have mass, in the order they were given, and where each client's are among them.
+/// Finds the lines with mass, in the given order, and each client's slice of them.
 void agree_on_active(const Collectives& clients, const std::vector<double>& masses, std::size_t targets, Side& side) {
   const std::size_t own = masses.size() / targets;
   std::string bits((own + 7) / 8, '\0');
@@ -113,7 +113,7 @@ void agree_on_active(const Collectives& clients, const std::vector<double>& mass
         std::any_of(first, first + static_cast<std::ptrdiff_t>(targets), [](double mass) { return mass > 0; });
     if (some) bits[i / 8] = static_cast<char>(bits[i / 8] | (1 << (i % 8)));
   }
-  // Everybody knows how many lines everybody has: no length is needed, and none can be wrong.
+  // All clients know how many lines each client has: no length is sent, so none can be wrong.
   std::vector<std::size_t> bytes;
   for (const Range& slice : side.given_slices) bytes.push_back((slice.size() + 7) / 8);
   const std::string all = clients.of(Payload::shape).allgather_bytes(bits, bytes);
@@ -147,7 +147,7 @@ void require_usable(const Problem& problem, std::span<const double> totals) {
     check(totals[k], problem.names.b, of_target(k - 1, totals.size() - 1));
 }
 
-/// Of every target, total_a / total_b, which is 1 but for rounding.
+/// total_a / total_b per target, which is 1 up to rounding.
 std::vector<double> matching_factors(const Problem& problem, std::span<const double> totals, int exponent,
                                      double tolerance) {
   const std::size_t targets = totals.size() - 1;
@@ -199,7 +199,7 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
     }
   });
   std::vector<double> total = totals(clients, own.sums);
-  // From here on everybody looks at the same totals and comes to the same conclusion; the names are client 0's.
+  // From here on all clients see the same totals and reach the same conclusion; the names are client 0's.
   if (to_total_one) {
     agree(clients, [&] { require_usable(problem, total); });
     normalize(total, own);

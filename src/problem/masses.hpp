@@ -1,15 +1,14 @@
-// Masses: checked, brought to one total, and the lines without any dropped.
+// Checks the masses, scales them to one total and drops the lines without mass.
 #pragma once
 
 #include "problem/checked_problem.hpp"
 
 namespace fedsinkhorn {
 
-/// Needs the given slices. Fills in a, b, mass, its exponent, least_mass, mass_rescaled and the active rows and
-/// columns. to_total_one: a and each target of b are first divided by their totals, which need not agree then. What
-/// others learn of a client's masses here: their total, which of them are zero, and the least of a (and of b, where the
-/// total is not near 1); the first scalings that are exchanged tell some of them more (docs/clusters.md). Throws on all
-/// clients alike.
+/// Needs the given slices. Sets a, b, mass, its exponent, least_mass, mass_rescaled and the active rows and columns.
+/// to_total_one: a and each target of b are first divided by their totals, which then need not agree. Other clients
+/// learn the total of a client's masses, which of them are zero, and the least of a (and of b, if the total is not near
+/// 1). The first scalings exchanged tell some of them more (docs/clusters.md). Throws the same on all clients.
 void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProblem& checked);
 
 }  // namespace fedsinkhorn

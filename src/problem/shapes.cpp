@@ -14,7 +14,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// What a client has before it, as numbers that can be sent.
+/// What a client was given, as numbers that can be sent.
 struct Shape {
   double holds = 0;  // costs
   double is_points = 0;
@@ -63,10 +63,10 @@ Shape shape_of(const Problem& problem, const CostInput& costs) {
   return shape;
 }
 
-/// No client has more lines, targets or coordinates than this, so that sums over clients fit, too.
+/// No client has more lines, targets or coordinates than this, so sums over clients do not overflow.
 constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 48U;
 
-/// A file without entries may claim any size along the other side.
+/// A file without entries may claim any size in its other dimension.
 void check_own_sizes(const Problem& problem, const Shape& shape) {
   const auto check = [](double size, const std::string& culprit) {
     if (size > static_cast<double>(kLargestSize)) {
@@ -81,7 +81,7 @@ void check_own_sizes(const Problem& problem, const Shape& shape) {
   check(std::max(shape.initial_g_rows, shape.initial_g_columns), problem.names.initial_g);
 }
 
-/// As another client sent it. All are counts.
+/// A shape sent by another client. All its numbers are counts.
 Shape read_shape(std::span<const double> numbers, const FromPeer& peer) {
   for (const double x : numbers) (void)peer.count(x, kLargestSize, "a size");
   Shape shape;
@@ -95,7 +95,7 @@ Shape read_shape(std::span<const double> numbers, const FromPeer& peer) {
 
 std::size_t count(double number) { return static_cast<std::size_t>(number); }
 
-// What is wrong with this client's inputs beside those of another.
+// Throws if this client's inputs do not fit those of another.
 void compare(const Problem& problem, const Shape& mine, const Shape& other, std::size_t other_client) {
   const InputNames& names = problem.names;
   const auto same = [&](double x, double y, const std::string& culprit, const char* what) {
@@ -188,7 +188,7 @@ void check_parts(const Options& options, const CheckedProblem& checked) {
   }
 }
 
-// One row for each column of the cost, of a part for each the client owns; one column, or one for each target.
+// One row per column of the cost (in a part: per own column); one column, or one per target.
 void check_shape_of_initial_g(const Collectives& clients, const std::vector<Shape>& shapes,
                               const CheckedProblem& checked) {
   const Problem& problem = checked.input;
@@ -203,7 +203,7 @@ void check_shape_of_initial_g(const Collectives& clients, const std::vector<Shap
                        fmt::format("this client has {} columns", own_columns));
     }
   });
-  // From here on the numbers are the same for all; the names are client 0's.
+  // From here on the numbers are the same on all clients; the names are client 0's.
   agree(clients, [&] {
     if (all_rows != checked.columns.given) {
       throw InputError(name, fmt::format("has {} rows of potentials", all_rows),
@@ -218,7 +218,7 @@ void check_shape_of_initial_g(const Collectives& clients, const std::vector<Shap
   });
 }
 
-// Their owner has looked at them: such points cannot be.
+// Their owner has checked them, so an unusable point means a bad message.
 void require_points(const FromPeer& peer, Metric metric, std::size_t count, std::span<const double> coordinates) {
   for (std::size_t i = 0; i < count; ++i) {
     double norm = 0;
@@ -229,7 +229,7 @@ void require_points(const FromPeer& peer, Metric metric, std::size_t count, std:
   }
 }
 
-// The points of the columns are known to all: gathered if they came in parts.
+// All clients know all points y: they are gathered if given in parts.
 void gather_columns(const Collectives& clients, CheckedProblem& checked) {
   const PointsInput* points = checked.costs->points();
   if (points == nullptr || !checked.input.parts.columns) return;
@@ -273,7 +273,7 @@ std::vector<Shape> exchange(const Collectives& clients, const Shape& mine) {
   return shapes;
 }
 
-// Parts say themselves who owns which lines; else they are dealt.
+// Parts determine which client owns which lines; otherwise lines are dealt.
 void slice_rows_and_columns(const Options& options, const std::vector<Shape>& shapes, CheckedProblem& checked) {
   const Parts& parts = checked.input.parts;
   std::vector<Range>& rows = checked.rows.given_slices;
@@ -292,11 +292,11 @@ void slice_rows_and_columns(const Options& options, const std::vector<Shape>& sh
   } else if (parts.initial_g) {
     columns = slices_of(shapes, &Shape::initial_g_rows);
   } else if (checked.rows.given == checked.columns.given) {
-    columns = rows;  // as in the paper, a client owns the columns of its rows' numbers
+    columns = rows;  // as in the paper, a client owns the columns numbered like its rows
   } else {
     columns = deal(checked.columns.given, shapes.size(), options.row_weights);
   }
-  // Column slices go to the clients in the order the topology wants them.
+  // Column slices go to the clients in the topology's order.
   const std::vector<Range> in_order = columns;
   for (std::size_t k = 0; k < columns.size(); ++k) columns[checked.layout.column_clients[k]] = in_order[k];
 }
@@ -309,7 +309,7 @@ void check_numbers_of_masses(const Collectives& clients, const std::vector<Shape
   const std::size_t own_rows = checked.rows.given_slices[checked.client].size();
   const std::size_t masses_a = problem.parts.a ? total(shapes, &Shape::a) : count(held.a);
   const std::size_t masses_b = problem.parts.b ? total(shapes, &Shape::b_rows) : count(held.b_rows);
-  // A part of the wrong length first: the total, which is everybody's, would be wrong with it.
+  // Parts are checked first: one of the wrong length would make the common total wrong, too.
   agree(clients, [&] {
     if (problem.parts.a && count(mine.a) != own_rows) {
       throw InputError(problem.names.a, fmt::format("has {} masses", count(mine.a)),

@@ -1,12 +1,12 @@
-// How large the problem is, and who owns which rows and columns.
+// The size of the problem, and which client owns which rows and columns.
 #pragma once
 
 #include "problem/checked_problem.hpp"
 
 namespace fedsinkhorn {
 
-/// Fills in rows, columns (given and slices), targets, first_held_row, and the points y if they come in parts. The
-/// layout is there already. Throws on all clients alike.
+/// Needs the layout. Sets rows, columns (given and slices), targets, first_held_row, and the points y if they come in
+/// parts. Throws the same on all clients.
 void agree_on_shapes(const Options& options, const Collectives& clients, CheckedProblem& checked);
 
 /// Slices of `count` lines in proportion to the weights, in order; empty weights: even.

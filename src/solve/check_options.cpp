@@ -23,7 +23,7 @@ void check_asynchronous(const Options& options, const TopologyEntry& topology) {
   }
 }
 
-/// The option that only goes with plain Sinkhorn; empty if there is none.
+/// The given option that requires plain Sinkhorn; empty if there is none.
 std::string what_is_plain(const Options& options) {
   if (options.topology != "auto" && topologies().find(options.topology, "`topology`").is_asynchronous) {
     return "`topology` " + options.topology;
@@ -86,7 +86,7 @@ void check_clients(const Options& options, std::size_t clients) {
   }
 }
 
-/// What must be the same on every client.
+/// Options that must be the same on every client.
 std::vector<const OptionEntry*> common_options() {
   std::vector<const OptionEntry*> common;
   for (const OptionEntry& option : option_table()) {
@@ -95,7 +95,7 @@ std::vector<const OptionEntry*> common_options() {
   return common;
 }
 
-/// As it is sent: a flag (by the name it had first) and its value.
+/// The option as sent: its flag (under its oldest name) and its value.
 std::string line_of(const OptionEntry& option, const Problem& problem, const Options& options) {
   const std::string flag = option.old_flag.empty() ? option.main_flag() : std::string(option.old_flag);
   return flag + " " + value_text(option, problem, options);
@@ -115,7 +115,7 @@ std::string resolved_method(const Options& options) {
 void check_options(const Options& options, std::size_t clients) {
   for (const OptionEntry& option : option_table()) check_range(option, options);
   (void)cpu::simd(options.simd);
-  (void)cpu::simd("auto");  // for what is computed from the result
+  (void)cpu::simd("auto");  // used for what is computed from the result
   check_method(options);
   check_backend(options);
   check_clients(options, clients);

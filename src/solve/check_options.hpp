@@ -1,4 +1,4 @@
-// Options, before anything is done with them: what makes no sense, and what the clients must have in common.
+// Checks options before they are used: whether they make sense, and whether clients agree on those they must share.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace fedsinkhorn {
 
-/// What "auto" comes to; the topology is a resolved one.
+/// What "auto" stands for. The method depends on the topology, which must be resolved first.
 [[nodiscard]] std::string resolved_method(const Options& options);
 [[nodiscard]] std::string resolved_topology(const Options& options, std::size_t clients);
 
 /// Throws InputError naming the field.
 void check_options(const Options& options, std::size_t clients);
 
-/// Ranks started with different options would wait for each other for ever, or solve different problems. Throws
-/// InputError, the same on all clients.
+/// Ranks started with different options would wait for each other forever, or solve different problems. Throws the same
+/// InputError on all clients.
 void require_common_options(const Collectives& clients, const Problem& problem, const Options& options);
 
 }  // namespace fedsinkhorn

@@ -15,8 +15,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// With fewer entries a round takes the processors less time than a device needs to be told of it, to get v and to hand
-/// back u.
+/// With fewer entries, a round on the CPU takes less time than launching it on a device, sending v and receiving u.
 constexpr double kEntriesWorthADevice = 4e6;
 
 bool is_for_devices_alone(Precision precision) {
@@ -35,10 +34,10 @@ bool wants_devices(const Options& options) {
   return options.backend == "cuda" || is_for_devices_alone(options.precision);
 }
 
-/// Targets are a direction of a grid of blocks, which has no more.
+/// Targets are one dimension of a CUDA grid, which is limited to this size.
 constexpr std::size_t kMostTargets = 65535;
 
-/// The option that devices do not serve; empty if there is none.
+/// The given option that devices do not support; empty if there is none.
 std::string beyond_devices(const Options& options) {
   if (options.precision == Precision::digits50) return "`precision` 50";
   if (options.stabilization == Stabilization::log) return "`stabilization` log";
@@ -68,7 +67,7 @@ const KernelEntry& kernel_of(const Options& options) { return kernels().find(opt
       "use " + alternatives(names));
 }
 
-/// Whether the backend has the kernel, and that the precision. 50 digits and logs make no use of any kernel.
+/// Checks that the backend has the kernel and the kernel the precision. 50 digits and the log domain use no kernel.
 void check_kernel(const Options& options) {
   const KernelEntry& kernel = kernel_of(options);
   if (!beyond_devices(options).empty()) return;
@@ -104,7 +103,7 @@ std::string numbers_of(const std::vector<cuda::DeviceDescription>& devices) {
   return text;
 }
 
-/// Rank, among the clients of this machine that hold costs.
+/// on_machine: rank among the clients on this machine that hold costs.
 struct Place {
   std::size_t on_machine = 0;
   bool all_can = true;
@@ -123,12 +122,12 @@ Place place_of(const Collectives& clients, bool holds_costs, bool can) {
   return place;
 }
 
-/// A number that other devices hardly have, on this machine or another; 0: none.
+/// A number that is almost certainly unique to the device, across machines; 0: none.
 double number_of(const cuda::DeviceDescription& device) {
   return this_machine() + static_cast<double>(std::hash<std::string>()(device.address) >> 12U);
 }
 
-/// Of all clients that share the device.
+/// The needs of all clients that share the device.
 DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, const CheckedProblem& problem,
                          double device) {
   const ClientShape shape = shape_of(problem);
@@ -248,7 +247,7 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   Computing by_processors{&backends().find("cpu", "`backend`")};
   const double entries = static_cast<double>(problem.rows.size()) * static_cast<double>(problem.columns.size());
   const bool wanted = wants_devices(options);
-  // So far the same on all clients: nobody need ask the others.
+  // So far the same on all clients: no messages are needed.
   if (!wanted && (options.backend == "cpu" || !beyond_devices(options).empty() || entries < kEntriesWorthADevice)) {
     return by_processors;
   }
@@ -265,7 +264,7 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
                      fmt::format("devices take {} targets at most", kMostTargets),
                      "use `backend` cpu, or fewer targets");
   }
-  if (!place.all_can) return by_processors;  // wanted: require_devices has seen to it
+  if (!place.all_can) return by_processors;  // if devices are wanted, require_devices has thrown before
 
   Computing by_device{&backends().find("cuda", "`backend`")};
   cuda::DeviceDescription device;

@@ -1,4 +1,4 @@
-// Who computes: the processors of the host, or devices.
+// What computes: the CPU of the host, or devices.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,46 @@
 
 namespace fedsinkhorn {
 
-/// What the options say by themselves, before anybody looks for a device. Throws InputError naming the flag.
+/// Checks the options by themselves, before looking for devices. Throws InputError naming the flag.
 void check_backend(const Options& options);
 
-/// Throws InputError if the kernel there is not for such costs.
+/// Throws InputError if the kernel does not support such costs on that backend.
 void check_costs(const KernelEntry& kernel, std::string_view backend, const CostInput& costs);
 
-/// Looks for devices if the options want some, on clients that hold costs, and at whether the kernel takes these.
-/// Throws InputError, the same on all clients.
+/// If the options want devices: checks, on clients that hold costs, that there are some and that the kernel supports
+/// the costs. Throws the same InputError on all clients.
 void require_devices(const Collectives& clients, const CostInput& costs, const Options& options, bool holds_costs);
 
-/// With what a client computes.
+/// What a client computes with.
 struct Computing {
   const BackendEntry* backend = nullptr;  ///< never "auto"
   int device = -1;                        ///< its number; -1: none
   std::string device_name = "";
 };
 
-/// The same backend on all clients; auto: cuda where all that hold costs can have it, memory included, and the problem
-/// is large enough to gain by it. Clients on one machine are dealt its devices in turn. Throws InputError, the same on
-/// all clients, if cuda was asked for and the devices have not enough memory.
+/// The same backend on all clients. auto: cuda if all clients that hold costs can use it, memory included, and the
+/// problem is large enough to gain from it. Clients on one machine get its devices in turn. Throws the same InputError
+/// on all clients if cuda was requested and the devices have too little memory.
 [[nodiscard]] Computing choose_backend(const Collectives& clients, const Options& options,
                                        const CheckedProblem& problem);
 
-// The parts of it that look at no machine.
+// Its parts that do not depend on the machine.
 
-/// Those that may be used, of all that were found: the ones wanted, in that order, or all that are supported. Throws
-/// InputError naming those that exist. why_none: as cuda::why_no_device() says it.
+/// The usable ones of all devices found: those wanted, in that order, or all that are supported. Throws InputError
+/// naming those that exist. why_none: the answer of cuda::why_no_device().
 [[nodiscard]] std::vector<cuda::DeviceDescription> usable_devices(const std::vector<int>& wanted,
                                                                   const std::vector<cuda::DeviceDescription>& found,
                                                                   const std::string& why_none);
 
-/// Bytes the clients on a device would hold there, as asked for and otherwise. 0: that cannot be had.
+/// Bytes the clients on a device would hold there, as requested and with other options. 0: not available.
 struct DeviceNeeds {
   double asked = 0;
   double mixed = 0;
   double bfloat16 = 0;
   double online = 0;
-  bool online_as_tf32 = false;  ///< since what is asked for is for stored kernels alone
+  bool online_as_tf32 = false;  ///< since the requested precision is only for stored kernels
 };
-/// Throws InputError with the flags that would help if they need more than is free.
+/// If they need more than is free, throws InputError with the flags that would help.
 void require_device_memory(const cuda::DeviceDescription& device, std::uint64_t free_memory, const DeviceNeeds& needs);
 
 }  // namespace fedsinkhorn

@@ -1,4 +1,4 @@
-// The way through: agree on options, check, predict memory, build, iterate, evaluate, gather.
+// The steps of a solve: agree on options, check, predict memory, build, iterate, evaluate, gather.
 #include "solve/client_solve.hpp"
 
 #include <fmt/format.h>
@@ -35,8 +35,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Clients of one process share the processors it may use. Ranks share those of the machine, and each may have been
-/// bound to some of them.
+/// Clients of one process share the processors it may use. Ranks share those of the machine; each may be bound to some.
 int threads_to_use(const Options& options, std::size_t clients_on_machine, bool share_process) {
   if (options.threads > 0) return options.threads;
   const auto clients = static_cast<int>(clients_on_machine);
@@ -45,14 +44,14 @@ int threads_to_use(const Options& options, std::size_t clients_on_machine, bool 
   return std::max(1, share);
 }
 
-/// One that hardly any other solve has; 0 is none.
+/// Almost certainly unique to this solve; 0 means none.
 std::uint32_t new_session() {
   std::random_device device;
   return static_cast<std::uint32_t>(device()) | 1U;
 }
 
-/// Whether a problem is so small that a client who is alone solves it on one thread, unless told otherwise: to wake
-/// others would take longer than what they would save.
+/// Whether a problem is so small that a single client solves it on one thread by default: waking others would take
+/// longer than they save.
 bool is_for_one_thread(const Problem& problem, const CostShape& costs, const Options& options, std::size_t clients) {
   constexpr double kFewEntries = 1 << 16;
   if (clients > 1 || options.threads > 0) return false;
@@ -60,14 +59,14 @@ bool is_for_one_thread(const Problem& problem, const CostShape& costs, const Opt
   return static_cast<double>(costs.rows) * static_cast<double>(costs.columns) * targets < kFewEntries;
 }
 
-/// A tolerance of 0 asks for as much as can be had; the usual tolerance is the measure then.
+/// A tolerance of 0 asks for the smallest possible error; the default tolerance is the measure then.
 void set_rounding_error(const CheckedProblem& problem, const Options& options, const RestSizes& sizes, Result& result) {
   const double tolerance = options.tolerance > 0 ? options.tolerance : Options{}.tolerance;
   result.rounding_error = rounding_error(problem, sizes);
   result.rests_matter = result.rounding_error > problem.as_given(problem.mass * tolerance / 10);
 }
 
-/// What a solve hands over before results are gathered.
+/// What a solve produces before results are gathered.
 struct Solved {
   Result result;
   std::vector<Outcome> outcomes;
@@ -99,7 +98,7 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   const auto is_interrupted = [](const Outcome& outcome) { return outcome.status == Status::interrupted; };
   if (std::ranges::any_of(outcomes, is_interrupted) && is_cut_short) return unknown_evaluations(outcomes.size());
   std::vector<Evaluation> evaluations = evaluate(problem, topology, options.norm, outcomes);
-  // An iteration that is given up measures nothing.
+  // An interrupted iteration measures nothing.
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     if (is_interrupted(outcomes[k])) outcomes[k].error = evaluations[k].error;
   }
@@ -113,7 +112,7 @@ BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& sp
   return {spec, simd, there->make, empty->make, computing.device, targets};
 }
 
-/// If a client is lost on the way, `solved` has what is known.
+/// If a client is lost, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
                 Solved& solved) {
@@ -138,7 +137,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   const Pacing pacing{method, differences_kept(options, problem.targets), simd.sums};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
-  // What is known of the run, which ends well or by the loss of a client.
+  // Describes the run, whether it finished or lost a client.
   const auto describe = [&](Result& result) {
     result.trace = monitor.take_trace();
     result.solve_seconds = monitor.iterating().seconds();
@@ -153,7 +152,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.delays = delays_seen(problem, topology->delays());
     solved.report.device = computing.device;
     solved.report.compute_seconds = topology->compute_seconds();
-    // The rounds that open a level count among the iterations, whichever way they were made; the first one does not.
+    // Rounds that open a level count as iterations, however they were made; the first round does not.
     const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
     const auto opened = static_cast<std::uint64_t>(sinkhorn.openings());
     solved.report.exchanges =
@@ -190,7 +189,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   }
 }
 
-/// Before the topology is agreed on, everybody talks to client 0 alone, which every topology allows.
+/// Until the topology is agreed on, clients only talk to client 0, which every topology allows.
 void agree_on_options(Communicator& communicator, PolicedCommunicator& policed, const Problem& problem,
                       const Options& options, int threads) {
   communicator.keep_to_root(true);
@@ -257,7 +256,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     set_rounding_error(checked, options, rest_sizes_of_all(clients, rest_sizes(checked, solved.outcomes)), result);
     gather_potentials(clients, checked, options.keep_local && !share_process, solved.outcomes, result);
     gather_reports(clients, checked, traffic, solved.report, result);
-    clients.barrier();  // who has left does not answer any more and would be taken for lost
+    clients.barrier();  // a client that has left no longer answers and would count as lost
   } catch (const ClientLost& lost) {
     const bool knows_all = know_all_slices(checked, solved.outcomes);
     const bool has_own = entry.is_asynchronous && !share_process && know_own_rows(checked, solved.outcomes);

@@ -1,4 +1,4 @@
-// One client's way through a solve, whatever transport connects it to the others.
+// One client's part in a solve, over any transport.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -8,7 +8,7 @@
 
 namespace fedsinkhorn {
 
-/// Every client calls it. Throws alike on all of them (see fedsinkhorn/solve.hpp).
+/// Called by every client. Throws the same on all of them (see fedsinkhorn/solve.hpp).
 [[nodiscard]] Result solve_as_client(const Problem& problem, const Options& options, Communicator& communicator);
 
 }  // namespace fedsinkhorn

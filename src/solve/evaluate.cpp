@@ -18,14 +18,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // negligible.
 constexpr double kCloseEnough = 100;
 
-// Densities P_ij / (a_i b_j) are at most 1 / max(a_i, b_j). Smaller masses are taken for this one.
+// Densities P_ij / (a_i b_j) are at most 1 / max(a_i, b_j). Smaller masses are replaced by this one.
 constexpr double kLeastMass = 1e-140;
 
 double log_of_mass(double mass) { return std::log(std::max(mass, kLeastMass)); }
 
-/// Of one target: P_ij = a_i b_j exp((phi_i + psi_j - C_ij) / epsilon). At large epsilon potentials are nearly epsilon
-/// log a_i, of which costs are a tiny part: to see it, that is taken out here, and so is the constant that could be
-/// moved from f to g.
+/// Of one target: P_ij = a_i b_j exp((phi_i + psi_j - C_ij) / epsilon). At large epsilon, potentials are nearly epsilon
+/// log a_i, and costs are a tiny part of them. To keep the digits of the costs, epsilon log a_i is taken out here, and
+/// so is the constant that can be moved from f to g.
 struct Density {
   Potential phi;
   Potential psi;
@@ -33,7 +33,7 @@ struct Density {
 
 using Side = Potential Density::*;
 
-/// potential - epsilon log(mass), which takes more digits of the logarithm than a double has.
+/// potential - epsilon log(mass), which needs more digits of the logarithm than a double has.
 Potential relative_to(const Potential& potential, const double* mass, double epsilon) {
   Potential result = potential;
   for (std::size_t i = 0; i < result.value.size(); ++i) {
@@ -80,7 +80,7 @@ std::vector<double> middle(std::span<const Density> targets, std::span<const std
       low = std::min(low, x);
       high = std::max(high, x);
     }
-    // Nobody has mass here: -inf keeps the kernel at 0, where any number could make it overflow.
+    // No target has mass here: -inf keeps the kernel at 0; any number could make it overflow.
     base[i] = low <= high ? round_to_grid(low / 2 + high / 2, grid) : -kInfinity;
   }
   return base;
@@ -94,7 +94,7 @@ double grid_of(const Collectives& clients, std::span<const Density> targets, std
   return exact_grid(greatest_of_all(clients, largest));
 }
 
-/// (potential - base) / epsilon. -inf where there is no mass; NaN where there is some and no potential.
+/// (potential - base) / epsilon. -inf where there is no mass; NaN where there is mass but no potential.
 std::vector<double> deviations(const Potential& potential, std::span<const double> base, const double* mass,
                                double epsilon) {
   std::vector<double> result(base.size(), -kInfinity);
@@ -117,7 +117,7 @@ bool is_close(const Potential& potential, std::span<const double> base, double e
   return true;
 }
 
-/// Where one target is, relative to what the group shares: u_i = a_i exp(alpha_i), v_j = b_j exp(beta_j).
+/// One target relative to what the group shares: u_i = a_i exp(alpha_i), v_j = b_j exp(beta_j).
 struct Place {
   std::vector<double> alpha;
   std::vector<double> beta;
@@ -131,7 +131,7 @@ double largest_finite(const Place& place) {
 struct Totals {
   ExactSum mass;        // sum P
   ExactSum cost;        // sum P C
-  ExactSum shared;      // sum P t, t = (phi_i + psi_j - C_ij) / epsilon being what the group shares
+  ExactSum shared;      // sum P t, where the group shares t = (phi_i + psi_j - C_ij) / epsilon
   ExactSum own;         // sum P (alpha_i + beta_j): sum P log(P / ab) is the sum of both
   ExactSum mass_logs;   // sum P log(a_i b_j)
   ExactSum divergence;  // sum u v (K t - K + 1)
@@ -151,7 +151,7 @@ struct Totals {
   }
 };
 
-/// The products are exact: they may cancel.
+/// Adds the exact product, since products may cancel.
 void add_product(ExactSum& sum, double x, double y) {
   const double product = x * y;
   sum.add(product);
@@ -189,7 +189,7 @@ double divergence(const Totals& totals, bool are_close) {
   return sum.total();
 }
 
-/// In the units of the masses given: with P = 2^k P', log P = log P' + k log 2.
+/// In the units of the given masses: with P = 2^k P', log P = log P' + k log 2.
 Costs costs_of(const CheckedProblem& problem, const Totals& totals, bool are_close) {
   const double epsilon = problem.epsilon;
   const double mass = totals.mass.total();

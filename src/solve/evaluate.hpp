@@ -1,4 +1,4 @@
-// Costs and marginals of finished plans, from the costs as given and in float64.
+// Costs and marginals of finished plans, computed in float64 from the given costs.
 #pragma once
 
 #include <span>
@@ -11,11 +11,11 @@
 namespace fedsinkhorn {
 
 struct Evaluation {
-  Costs cost;            ///< in the units of the masses given
+  Costs cost;            ///< in the units of the given masses
   MarginalErrors error;  ///< in those of CheckedProblem, as in Outcome
 };
 
-/// One for each outcome, in order. Targets whose potentials are close share a pass over the costs.
+/// One per outcome, in order. Targets whose potentials are close share a pass over the costs.
 [[nodiscard]] std::vector<Evaluation> evaluate(const CheckedProblem& problem, Topology& topology, Norm norm,
                                                std::span<const Outcome> outcomes);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kRoot = 0;
 
-/// Own active values of all targets: value and rest of one target after the other.
+/// Own active values of all targets: value and rest, target by target.
 std::vector<double> packed(std::span<const Outcome> outcomes, Potential Outcome::*side) {
   std::vector<double> values;
   for (const Outcome& outcome : outcomes) {
@@ -23,7 +23,7 @@ std::vector<double> packed(std::span<const Outcome> outcomes, Potential Outcome:
   return values;
 }
 
-/// Spreads one client's values over the positions as given, counted from `first`; -inf where there is no mass.
+/// Writes one client's values to their given positions, counted from `first`; -inf where there is no mass.
 void unpack(const double* from, const Side& side, Range active, std::span<const Outcome> outcomes, std::size_t first,
             std::vector<double>& values, std::vector<double>& rests) {
   const std::size_t targets = outcomes.size();
@@ -43,7 +43,7 @@ struct Gathered {
   std::vector<double> rests;
 };
 
-/// Who gets the slices of all.
+/// Which clients get all slices.
 enum class Readers { nobody, root, everybody };
 
 Gathered gather_side(const Collectives& clients, const Side& side, Readers readers, std::span<const Outcome> outcomes,
@@ -95,7 +95,7 @@ void take(Gathered f, Gathered g, Result& result) {
 void gather_potentials(const Collectives& clients, const CheckedProblem& problem, bool keep_f,
                        std::span<const Outcome> outcomes, Result& result) {
   Gathered f = gather_side(clients, problem.rows, keep_f ? Readers::nobody : Readers::root, outcomes, &Outcome::f);
-  // Who has g has all it takes to form its own rows of the plan.
+  // With g, a client can form its own rows of the plan.
   Gathered g = gather_side(clients, problem.columns, Readers::everybody, outcomes, &Outcome::g);
   take(std::move(f), std::move(g), result);
 }
@@ -141,7 +141,7 @@ void spread_known_potentials(const CheckedProblem& problem, std::span<const Outc
 
 namespace {
 
-/// What a client hears of: who has no lines of a kind says nothing about it.
+/// The slices a client receives. Clients without lines of a kind send none.
 std::vector<std::pair<SliceKind, std::size_t>> slices_of_others(const CheckedProblem& problem, std::size_t client) {
   std::vector<std::pair<SliceKind, std::size_t>> slices;
   for (const SliceKind kind : {SliceKind::u, SliceKind::v}) {
@@ -153,7 +153,7 @@ std::vector<std::pair<SliceKind, std::size_t>> slices_of_others(const CheckedPro
   return slices;
 }
 
-/// What client `to` has seen, as it says.
+/// Reads what client `to` reports to have seen.
 void read_delays(const FromPeer& peer, const CheckedProblem& problem, std::size_t to, std::span<const double> numbers,
                  std::vector<DelayRow>& rows) {
   const auto next = [&](std::uint64_t most) {
@@ -196,7 +196,7 @@ void gather_delays(const Collectives& clients, const CheckedProblem& problem, st
   const auto length = static_cast<double>(numbers.size());
   std::vector<double> lengths(root ? clients.size() : 0);
   clients.of(Payload::result).gather({&length, 1}, std::vector<std::size_t>(clients.size(), 1), lengths, kRoot);
-  // Ages are from 0 to one more than is allowed, which stands for all above.
+  // Ages go from 0 to one more than allowed, which stands for all above.
   const std::size_t most_ages = max_staleness + 2;
   std::vector<std::size_t> counts(clients.size(), numbers.size());
   std::size_t total = 0;
@@ -236,7 +236,7 @@ ClientReport complete_report(const CheckedProblem& problem, const CountingCommun
 void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
                     const ClientReport& own, Result& result) {
   const ClientReport report = complete_report(problem, traffic, own);
-  // As numbers: below 2^53, so that nothing is lost.
+  // As doubles: counts are below 2^53, so nothing is lost.
   const auto number = [](std::uint64_t x) { return static_cast<double>(x); };
   std::vector<double> numbers = {report.compute_seconds,           report.communication_seconds,
                                  number(report.exchanges),         number(report.kernel_bytes),

@@ -1,4 +1,4 @@
-// Bringing together what the clients have at the end.
+// Gathers the results of the clients.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace fedsinkhorn {
 
-/// Potentials in the order rows and columns were given, -inf where there is no mass: all of g everywhere; all of f at
-/// client 0, own rows elsewhere. keep_f: f stays where it is, at client 0 too.
+/// Potentials in the given order of rows and columns, -inf where there is no mass: all of g on all clients; all of f at
+/// client 0, own rows elsewhere. keep_f: client 0 gets only its own rows too.
 void gather_potentials(const Collectives& clients, const CheckedProblem& problem, bool keep_f,
                        std::span<const Outcome> outcomes, Result& result);
 
@@ -22,20 +22,20 @@ void gather_potentials(const Collectives& clients, const CheckedProblem& problem
 void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
                     const ClientReport& own, Result& result);
 
-/// Whether this client has heard of all slices of all targets.
+/// Whether this client knows all slices of all targets.
 [[nodiscard]] bool know_all_slices(const CheckedProblem& problem, std::span<const Outcome> outcomes);
-/// Potentials as it then knows them by itself, in the same order.
+/// Potentials as this client then knows them, in the same order.
 void spread_known_potentials(const CheckedProblem& problem, std::span<const Outcome> outcomes, Result& result);
 
-/// Whether it has potentials of its own rows for all targets.
+/// Whether this client has potentials of its own rows for all targets.
 [[nodiscard]] bool know_own_rows(const CheckedProblem& problem, std::span<const Outcome> outcomes);
-/// Potentials of its own rows and columns alone. Asks nobody.
+/// Only potentials of its own rows and columns. Sends no messages.
 void keep_own_potentials(const Collectives& clients, const CheckedProblem& problem, std::span<const Outcome> outcomes,
                          Result& result);
 
-/// What a client has seen of the others' slices; nothing if it kept no table.
+/// The delays of other clients' slices as seen by this client; empty without a table.
 [[nodiscard]] std::vector<DelayRow> delays_seen(const CheckedProblem& problem, const DelayTable* table);
-/// All clients' rows at client 0, its own elsewhere. max_staleness: no slice was used that was older.
+/// All clients' rows at client 0, its own elsewhere. max_staleness: no older slice was used.
 void gather_delays(const Collectives& clients, const CheckedProblem& problem, std::size_t max_staleness,
                    const DelayTable& own, Result& result);
 

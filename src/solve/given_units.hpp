@@ -1,4 +1,4 @@
-// The way back from masses that were scaled (CheckedProblem::mass_exponent).
+// Undoes the scaling of the masses (CheckedProblem::mass_exponent).
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace fedsinkhorn {
 
-/// Which potential takes over epsilon log of the factor of the masses. Plain Sinkhorn starts from a given g, so that
-/// its f has all of it; where <f, a> = <g, b> each has half.
+/// Which potential takes the term epsilon log(factor of the masses). Plain Sinkhorn starts from a given g, so f takes
+/// all of it; where <f, a> = <g, b>, each takes half.
 enum class Gauge { from_start, balanced };
 
-/// f and g become potentials for the masses given. Everything else in the outcomes stays as it is.
+/// Converts f and g to potentials of the given masses. Changes nothing else in the outcomes.
 void to_given_units(const CheckedProblem& problem, Gauge gauge, std::vector<Outcome>& outcomes);
 
 }  // namespace fedsinkhorn

@@ -45,12 +45,12 @@ double kernel_bytes_for(const Options& options, const ClientShape& shape, int th
   if (options.stabilization == Stabilization::log) return 0;
   const bool on_device = options.backend == "cuda";
   const KernelOnBackend* kernel = kernels().find(options.kernel.text(), "`kernel`").on(on_device ? "cuda" : "cpu");
-  if (kernel == nullptr) return 0;  // which is refused
+  if (kernel == nullptr) return 0;  // refused elsewhere
   const KernelSpec spec{options.precision, 1, threads};
   const bool accelerated = methods().find(resolved_method(options), "`method`").make != nullptr;
   const std::size_t differences = accelerated ? differences_kept(options, shape.targets) : 0;
   const auto block_bytes = [&](std::size_t rows, std::size_t columns) {
-    if (on_device && (rows == 0 || columns == 0)) return 0.0;  // the host keeps those
+    if (on_device && (rows == 0 || columns == 0)) return 0.0;  // kept on the host
     return kernel->bytes(spec, {rows, columns, shape.targets, shape.dimension, shape.entry_bytes, differences});
   };
   double bytes = 0;
@@ -60,8 +60,8 @@ double kernel_bytes_for(const Options& options, const ClientShape& shape, int th
 }
 
 double bytes_to_meet(std::size_t clients) {
-  // Measured with 200 and 1,000 clients on threads: each has a stack and its buffers; of each other one it keeps what
-  // it was told at the beginning, which travels in several copies.
+  // Measured with 200 and 1,000 clients on threads: each has a stack and buffers, and keeps what every other client
+  // sent at the start, which travels in several copies.
   constexpr double of_its_own = 256 * 1024;
   constexpr double of_each_other = 640;
   return of_its_own + of_each_other * static_cast<double>(clients - 1);

@@ -35,7 +35,7 @@ std::vector<std::size_t> with_potential(const std::vector<double>& potentials, s
 
 std::size_t rows_here(const Result& result) { return result.f.size() / result.targets; }
 
-/// Rows as the whole problem numbers them.
+/// Rows are numbered as in the whole problem.
 CostBlock lines_with_mass(const Problem& problem, const Result& result) {
   CostBlock block{.costs = make_cost_input(problem.cost),
                   .rows = with_potential(result.f, result.targets),
@@ -47,7 +47,7 @@ CostBlock lines_with_mass(const Problem& problem, const Result& result) {
   return block;
 }
 
-/// first: the line that the values begin with.
+/// first: the line of the first value.
 Potential potential_of(const std::vector<double>& values, const std::vector<double>& rests,
                        const std::vector<std::size_t>& lines, std::size_t first, std::size_t target,
                        std::size_t targets) {
@@ -60,8 +60,8 @@ Potential potential_of(const std::vector<double>& values, const std::vector<doub
   return potential;
 }
 
-/// Kernels below 2e-300 are taken for 0, and those above 1e308 for infinite: entries of plans with such masses are
-/// formed of others. Only as far as needed, since there may be much smaller entries beside.
+/// Kernel values below 2e-300 become 0, and those above 1e308 infinite: plans with such masses are computed from scaled
+/// ones. They are scaled only as far as needed, since there may also be much smaller entries.
 int exponent_to_take_out(double mass) {
   constexpr int kMost = 900;
   if (!(mass > 0) || !std::isfinite(mass)) return 0;
@@ -128,7 +128,7 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
   GibbsBlocks<double> blocks(*state_->cost, state_->simd, epsilon);
   blocks.absorb(phi, psi);
   std::fill_n(out.begin(), count * m, 0.0);
-  // The asked-for rows that have mass are consecutive among those that have.
+  // The requested rows with mass are consecutive among all rows with mass.
   const auto begin = static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first) - lines.begin());
   const auto end =
       static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first + count) - lines.begin());

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kRoundoff = std::numeric_limits<double>::epsilon() / 2;
 
-/// In the log domain potentials are single doubles, off by half a unit in the last place, and the plan with them.
+/// In the log domain, potentials are single doubles, off by half a unit in the last place. The plan inherits that
+/// error.
 double largest_potentials(const Collectives& clients, std::span<const Outcome> outcomes) {
   double largest_f = 0;
   double largest_g = 0;
@@ -26,7 +27,7 @@ double relative_floor(const Collectives& clients, const CheckedProblem& problem,
                       std::span<const Outcome> outcomes) {
   switch (options.precision) {
     case Precision::digits50: return 1e-48;
-    // Costs of tf32 are off by 2^-11 of the products of coordinates, but by the same in every round.
+    // Costs in tf32 are off by 2^-11 of the products of coordinates, but by the same amount in every round.
     case Precision::tf32:
     case Precision::float32:
     case Precision::mixed: return std::numeric_limits<float>::epsilon() / 2;

@@ -1,4 +1,4 @@
-// What rounding does to marginal errors.
+// The effect of rounding on marginal errors.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace fedsinkhorn {
 
-/// Unit roundoff of the arithmetic times what it acts on: about the least L1 error of the plan that f and g with their
-/// rests define. In the units of the masses given. Collective.
+/// Unit roundoff of the arithmetic times what it acts on: about the smallest L1 error of the plan defined by f and g
+/// with their rests. In the units of the given masses. Collective.
 [[nodiscard]] double error_floor(const Collectives& clients, const CheckedProblem& problem, const Options& options,
                                  std::span<const Outcome> outcomes);
 
@@ -24,8 +24,8 @@ struct RestSizes {
 /// The same over all clients. Collective.
 [[nodiscard]] RestSizes rest_sizes_of_all(const Collectives& clients, const RestSizes& own);
 
-/// A bound of the L1 error that leaving out the rests adds: every entry of the plan changes by a factor of at most
-/// exp(f + g). In the units of the masses given.
+/// A bound on the L1 error added by leaving out the rests: every entry of the plan changes by a factor of at most
+/// exp(f + g). In the units of the given masses.
 [[nodiscard]] double rounding_error(const CheckedProblem& problem, const RestSizes& sizes);
 
 }  // namespace fedsinkhorn

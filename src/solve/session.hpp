@@ -1,4 +1,4 @@
-// What is behind Session, for programs of this project that talk to the other clients themselves.
+// The state behind Session, for programs of this project that exchange messages with other clients themselves.
 #pragma once
 
 #include <memory>

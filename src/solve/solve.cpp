@@ -1,4 +1,4 @@
-// The entry points: who is a client, and on what.
+// The entry points: which clients there are, and on which transport.
 #include "fedsinkhorn/solve.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ Seconds checked_timeout(double seconds) {
   return Seconds(std::min(seconds, 1e9));
 }
 
-/// Before any of them is there: what clients of one process need by themselves.
+/// Checks, before any client exists, that memory suffices for the clients of one process themselves.
 void require_room_for(std::size_t clients) {
   if (clients == 1) return;
   const std::uint64_t needed = whole_bytes(static_cast<double>(clients) * bytes_to_meet(clients));
@@ -36,7 +36,7 @@ void require_room_for(std::size_t clients) {
                    "use fewer `clients`");
 }
 
-/// problem_of(client): what each client has.
+/// problem_of(client): the problem as that client has it.
 template <class ProblemOf>
 Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
   const Seconds timeout = checked_timeout(options.timeout);
@@ -95,11 +95,11 @@ Result solve(const Problem& problem, const Options& options, Session& session) {
   try {
     return solve_as_client(problem, own, communicator);
   } catch (const InputError&) {
-    throw;  // agreed on by all
+    throw;  // thrown on all clients
   } catch (const Interrupted&) {
-    throw;  // so is that
+    throw;  // likewise
   } catch (const ClientLost&) {
-    throw;  // they know
+    throw;  // the others know
   } catch (const ClientFailed&) {
     throw;
   } catch (const std::exception& error) {

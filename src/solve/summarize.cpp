@@ -6,7 +6,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// The worst over the targets: what a user must know before anything else.
+/// The worst status of all targets: what a user must know first.
 Status overall(std::span<const TargetResult> targets) {
   for (const Status status : {Status::client_lost, Status::interrupted, Status::diverged, Status::iteration_limit}) {
     if (std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.status == status; })) return status;

@@ -1,4 +1,4 @@
-// From what happened to each target to what is said about all of them.
+// Combines the outcomes of all targets into one result.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace fedsinkhorn {
 
-/// All but the potentials. One evaluation for each outcome.
+/// All but the potentials. One evaluation per outcome.
 [[nodiscard]] Result summarize(const CheckedProblem& problem, const Options& options, std::span<const Outcome> outcomes,
                                std::span<const Evaluation> evaluations);
 
-/// Where a client was lost before costs were evaluated: NaN.
+/// NaN, if a client was lost before costs were evaluated.
 [[nodiscard]] std::vector<Evaluation> unknown_evaluations(std::size_t count);
 
 }  // namespace fedsinkhorn

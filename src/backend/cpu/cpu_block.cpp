@@ -26,8 +26,8 @@ class CpuBlock final : public Block {
     opener_.reset();
     kernel_->absorb(phi, psi);
   }
-  // What potentials begin with is not to depend on what a kernel of few digits rounds away: the pass that finds them
-  // then computes its own rows, in float64, and K is built around the potentials.
+  // The first potentials must not depend on what a low-precision kernel rounds away: with one, the pass that finds them
+  // computes its own rows in float64, and K is built around the potentials.
   void open(std::span<const double> psi, double grid) override {
     if (is_reduced(spec_.precision)) {
       opener_ =
@@ -70,7 +70,7 @@ class CpuBlock final : public Block {
   const cpu::Simd& simd_;
   const KernelSpec spec_;
   std::unique_ptr<Kernel> kernel_;
-  std::unique_ptr<Kernel> opener_;  // in place of the other until potentials are absorbed
+  std::unique_ptr<Kernel> opener_;  // used instead of kernel_ until potentials are absorbed
 };
 
 }  // namespace

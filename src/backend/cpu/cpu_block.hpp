@@ -1,4 +1,4 @@
-// A block in the memory of the host, computed with by its processors.
+// A block in host memory, computed on the CPU.
 #pragma once
 
 #include "backend/cpu/make_kernel.hpp"
@@ -9,7 +9,7 @@ namespace fedsinkhorn {
 [[nodiscard]] std::unique_ptr<Block> make_cpu_block(const CostBlock& block, const BlockSettings& settings,
                                                     MakeKernel* make_kernel);
 
-/// With that kernel.
+/// Uses that kernel.
 template <MakeKernel* make_kernel>
 [[nodiscard]] std::unique_ptr<Block> make_cpu_block(const CostBlock& block, const BlockSettings& settings) {
   return make_cpu_block(block, settings, make_kernel);

@@ -1,4 +1,4 @@
-// Where rows of K come from: held in memory, or computed whenever they are asked for.
+// Where rows of K come from: stored in memory, or computed on demand.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,7 @@ inline const cpu::GibbsOps<float>& gibbs_ops<float>(const cpu::Simd& simd) {
   return simd.gibbs32;
 }
 
-/// Columns of costs that are turned into kernel values at a time: small enough that they never leave the first-level
-/// cache in between.
+/// Columns of costs turned into kernel values at a time: few enough to stay in the first-level cache in between.
 inline constexpr std::size_t kStrip = 256;
 
 /// K_ij = exp((phi_i + psi_j - C_ij) / epsilon), block by block.
@@ -42,7 +41,7 @@ class GibbsBlocks {
     psi_.assign(cpu::padded<S>(cost.columns()), -std::numeric_limits<double>::infinity());
   }
 
-  /// From the next absorb or open on.
+  /// Takes effect at the next absorb or open.
   void set_epsilon(double epsilon) { next_inverse_epsilon_ = 1 / epsilon; }
   void absorb(std::span<const double> phi, std::span<const double> psi) {
     std::copy(phi.begin(), phi.end(), phi_.begin());
@@ -50,7 +49,7 @@ class GibbsBlocks {
     inverse_epsilon_ = next_inverse_epsilon_;
     grid_ = 0;
   }
-  /// phi is still to be found, by find_phi.
+  /// phi must then be found by find_phi.
   void open(std::span<const double> psi, double grid) {
     std::copy(psi.begin(), psi.end(), psi_.begin());
     inverse_epsilon_ = next_inverse_epsilon_;
@@ -105,7 +104,7 @@ class GibbsBlocks {
   }
 
  private:
-  // Costs of a strip, padding columns 0; its width.
+  // Writes the costs of a strip, 0 in padding columns. Returns its width.
   std::size_t fill_costs(std::size_t row, std::size_t row_count, std::size_t column, std::size_t width,
                          double* costs) const {
     const std::size_t real = std::min(width, columns() - column);
@@ -121,7 +120,7 @@ class GibbsBlocks {
   cpu::LogOps log_;
   double next_inverse_epsilon_;
   double inverse_epsilon_ = 0;
-  double grid_ = 0;  // of the phi that are to be found; 0: they are known
+  double grid_ = 0;  // of the phi to be found; 0: phi is known
   std::vector<double> phi_;
   std::vector<double> psi_;
 };
@@ -133,8 +132,8 @@ struct RowsView {
   std::size_t stride;
 };
 
-/// K in memory. It is written by the pass that first goes over it: rows are then in cache when they are needed, and
-/// memory is touched first by a thread that will read it.
+/// K in memory. The first pass over K writes it: rows are then in cache when they are needed, and memory is first
+/// touched by a thread that will read it.
 template <class S>
 class StoredRows {
  public:
@@ -157,16 +156,16 @@ class StoredRows {
   }
   [[nodiscard]] std::span<const double> phi() const { return blocks_.phi(); }
 
-  /// Memory one thread needs to ask for rows.
+  /// Memory one thread needs to get rows.
   struct Scratch {
     Scratch(const StoredRows& /*rows*/, std::size_t row_count) : costs(row_count * kStrip) {}
     Buffer<double> costs;
   };
-  /// In a pass that asks for every row exactly once, and then says that it is over.
+  /// For a pass that reads every row exactly once and then calls end_pass.
   [[nodiscard]] RowsView<S> rows_at(std::size_t row, std::size_t count, Scratch& scratch) {
     S* rows = kernel_.data() + row * stride();
     if (!is_to_be_built_) return {rows, stride()};
-    // Row by row where costs are read in place: they are in cache when they are read again.
+    // Row by row if costs are read in place: they are then in cache when they are read again.
     const std::size_t at_once = blocks_.cost().row_in_place(row) != nullptr ? 1 : count;
     for (std::size_t k = 0; k < count; k += at_once) {
       if (blocks_.finds_phi()) blocks_.find_phi(row + k, at_once, scratch.costs.data());
@@ -174,14 +173,14 @@ class StoredRows {
     }
     return {rows, stride()};
   }
-  /// Of that pass: those rows are done with.
+  /// The pass has finished these rows.
   void done(Range range) const {
     if (is_to_be_built_) blocks_.cost().rows_done(range.first, range.size());
   }
   void end_pass() { is_to_be_built_ = false; }
   [[nodiscard]] bool is_to_be_built() const { return is_to_be_built_; }
 
-  /// Where a pass goes over K in another order than by whole rows it has to be there before.
+  /// A pass that does not go by whole rows needs K before it starts.
   void build(int threads) {
     if (!is_to_be_built_) return;
     constexpr std::size_t rows_each = 4 * cpu::kRowBlock;
@@ -208,7 +207,7 @@ class StoredRows {
   bool is_to_be_built_ = false;
 };
 
-/// K never stored.
+/// K computed on demand, never stored.
 template <class S>
 class ComputedRows {
  public:
@@ -244,7 +243,7 @@ class ComputedRows {
   void done(Range /*range*/) const {}
   void end_pass() { lacks_phi_ = false; }
   [[nodiscard]] bool is_to_be_built() const { return lacks_phi_; }
-  /// A pass by strips of columns needs phi before.
+  /// A pass by strips of columns needs phi before it starts.
   void build(int threads) {
     if (!lacks_phi_) return;
     parallel_chunks(threads, (rows() + cpu::kRowBlock - 1) / cpu::kRowBlock, [&](std::size_t chunk, std::size_t) {

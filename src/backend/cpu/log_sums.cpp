@@ -25,13 +25,13 @@ Buffer<double> padded_copy(std::span<const double> values, double padding) {
   return copy;
 }
 
-/// Up to kRowBlock rows of costs at a time, some columns of them: in place if they lie in memory, else copied.
+/// Reads some columns of up to kRowBlock rows of costs at a time: in place if they lie in memory, else copied.
 class CostRows {
  public:
   CostRows(const CostSource& cost, Range columns)
       : cost_(cost), columns_(columns), stride_(padded_panels(columns.size())) {}
 
-  /// A pointer to each row. They hold until the next call.
+  /// A pointer to each row. Valid until the next call.
   [[nodiscard]] const double* const* at(std::size_t row, std::size_t count) {
     const double* first = cost_.row_in_place(row);
     if (first == nullptr && copies_.size() == 0) copies_ = Buffer<double>(cpu::kRowBlock * stride_);
@@ -61,7 +61,7 @@ void fill_rows(const CostSource& cost, std::size_t row, std::size_t count, Buffe
 /// Columns whose maxima and sums stay in the first-level cache while some rows are added.
 constexpr std::size_t kSumsAtOnce = 512;
 constexpr std::size_t kChunksOfManyTargets = 4;
-/// Of longer rows the values of eight do not fit into a second-level cache of 1 MB.
+/// The values of eight longer rows do not fit into a second-level cache of 1 MB.
 constexpr std::size_t kLongRow = 3072;
 
 /// What a chunk of rows adds to the sums over a whole plan.
@@ -102,8 +102,8 @@ void row_log_sums(const LogContext& context, std::span<const double> psi, std::s
 
 void column_log_sums(const LogContext& context, std::span<const double> phi, std::span<const double> log_weights,
                      std::span<double> sums) {
-  // Strips of columns: each sum is formed by one thread, the rows in order. Long pieces of rows come from memory faster
-  // than short ones, but all threads should have some.
+  // Strips of columns: each sum is formed by one thread, the rows in order. Long pieces of rows are read faster than
+  // short ones, but every thread should get some.
   const std::size_t n = context.cost.rows();
   const std::size_t m = context.cost.columns();
   const std::size_t strips = std::clamp<std::size_t>(m / kStrip, 1, 4 * static_cast<std::size_t>(context.threads));
@@ -144,7 +144,7 @@ struct PlanPass {
   const Buffer<double>& potentials;  // psi, padded
   const Buffer<double>& scalings;    // v, targets x padded columns
   const double* u;
-  std::vector<PlanSums>& result;  // of which the pass writes the rows
+  std::vector<PlanSums>& result;  // the pass writes its rows
 
   [[nodiscard]] std::size_t stride() const { return potentials.size(); }
 
@@ -214,7 +214,7 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
     std::copy(v + k * m, v + (k + 1) * m, scalings.data() + k * stride);
     std::fill(scalings.data() + k * stride + m, scalings.data() + (k + 1) * stride, 0.0);
   }
-  // Partial column sums take targets x columns numbers a chunk: with many targets, few chunks.
+  // Partial column sums take targets x columns numbers per chunk: with many targets, few chunks.
   const std::size_t fine = WorkCut::fused_chunks(n, m, WorkCut::kExponential);
   const std::size_t chunks = targets <= WorkCut::kFewTargets ? fine : std::min(fine, kChunksOfManyTargets);
   std::vector<std::vector<double>> column_parts(chunks);

@@ -1,4 +1,4 @@
-// Sums in the log domain, and the final look at a plan: slow and safe, straight from the costs.
+// Log-domain sums, and the evaluation of the final plan: slow and safe, directly from the costs.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct LogContext {
   const cpu::LogOps& ops;
   double epsilon;
   int threads;
-  const StopRequest* stop = nullptr;  ///< when it is made, the sums are NaN
+  const StopRequest* stop = nullptr;  ///< once made, the sums are NaN
 
   [[nodiscard]] bool is_to_stop() const { return stop != nullptr && stop->is_made(); }
 };

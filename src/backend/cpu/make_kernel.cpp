@@ -11,14 +11,14 @@ std::unique_ptr<Kernel> make(const KernelSpec& spec, const CostSource& cost, con
     case Precision::float32: return std::make_unique<RowKernel<Rows<float>, float>>(cost, simd, spec);
     case Precision::mixed: return std::make_unique<RowKernel<Rows<float>, double>>(cost, simd, spec);
     case Precision::bfloat16:
-    case Precision::tf32:  // of devices: here only a block with nothing in it can ask for them
+    case Precision::tf32:  // for devices: here only an empty block can have them
     case Precision::float64:
     case Precision::digits50: break;
   }
   return std::make_unique<RowKernel<Rows<double>, double>>(cost, simd, spec);
 }
 
-/// is_stored: or else computed.
+/// is_stored: else computed.
 double bytes(const KernelSpec& spec, const BlockShape& shape, bool is_stored) {
   const std::size_t n = shape.rows;
   const std::size_t m = shape.columns;

@@ -9,17 +9,17 @@
 
 namespace fedsinkhorn {
 
-/// cost: the costs of the block, which says besides where in the whole problem they lie. The costs and the table must
-/// outlive the kernel.
+/// cost: the costs of the block. The block also tells where in the whole problem they lie. cost and simd must outlive
+/// the kernel.
 using MakeKernel = std::unique_ptr<Kernel>(const KernelSpec& spec, const CostBlock& block, const CostSource& cost,
                                            const cpu::Simd& simd);
 
-/// Stored.
+/// Stores K.
 [[nodiscard]] std::unique_ptr<Kernel> make_dense_kernel(const KernelSpec& spec, const CostBlock& block,
                                                         const CostSource& cost, const cpu::Simd& simd);
 [[nodiscard]] double dense_kernel_bytes(const KernelSpec& spec, const BlockShape& shape);
 
-/// Computed anew whenever it is needed.
+/// Recomputes K whenever it is needed.
 [[nodiscard]] std::unique_ptr<Kernel> make_online_kernel(const KernelSpec& spec, const CostBlock& block,
                                                          const CostSource& cost, const cpu::Simd& simd);
 [[nodiscard]] double online_kernel_bytes(const KernelSpec& spec, const BlockShape& shape);

@@ -11,7 +11,7 @@ namespace fedsinkhorn {
 namespace {
 
 constexpr int kPasses = 3;
-// What is not clearly better than the first plan is noise.
+// A smaller gain over the first plan is noise.
 constexpr double kClearly = 0.97;
 
 constexpr std::array kNames = {"spread", "spread, line pairs", "late", "late, line pairs", "nothing asked"};
@@ -56,7 +56,7 @@ PassTuner::PassTuner(std::vector<PassPlan> plans, std::size_t bytes, const Cache
   if (bytes >= 2 * caches.second) passes_left_ = kPasses;
 }
 
-// The first piece is another plan's in every pass: pieces may differ, in where their memory is for one thing.
+// A piece gets another plan in every pass: pieces may differ, for example in where their memory is.
 std::size_t PassTuner::number(std::size_t piece) const {
   return (piece + static_cast<std::size_t>(passes_left_)) % plans_.size();
 }

@@ -1,4 +1,4 @@
-// The verbs of a kernel, written once for stored and for computed rows.
+// The operations of a kernel, written once for stored and for computed rows.
 #pragma once
 
 #include <limits>
@@ -144,7 +144,7 @@ class RowKernel final : public Kernel {
     parallel_chunks(useful_threads(targets), strips, [&](std::size_t strip, std::size_t thread) {
       const Range range = chunk_range(stride(), strips, strip, grain);
       if (range.size() == 0) return;
-      // Pieces of rows, which plans for asking memory are tried on.
+      // Pieces of rows, on which plans for reading memory are tried.
       for (std::size_t first = 0; first < n; first += WorkCut::kRowsEach) {
         const Timer timer;
         const std::size_t piece = first / WorkCut::kRowsEach;
@@ -185,8 +185,8 @@ class RowKernel final : public Kernel {
                     [&](std::size_t k, std::size_t) { std::copy_n(sums_.data() + k * stride(), m, r + k * m); });
   }
 
-  // One read of K: a block of rows is used for q = K v, then u is asked for, of target k and these rows, then r += K' u
-  // while it is still in cache.
+  // Reads K once: a block of rows is used for q = K v, then scalings() gives u of target k and these rows, then
+  // r += K' u while the block is still in cache.
   template <class Scalings>
   void sweep(std::size_t targets, const double* v, double* q, const Scalings& scalings, double* r) {
     load(targets, v);
@@ -233,7 +233,7 @@ class RowKernel final : public Kernel {
   }
 
   // The same for many targets, as matrix products on a block of rows: Q = V K_B', U = a / Q, R += U K_B. Threads share
-  // the rows of the block for the first product and its columns for the second, so nobody needs sums of his own.
+  // the rows of the block for the first product and its columns for the second, so no thread needs its own sums.
   void fused_by_products(std::size_t targets, const HalfStep& rows, const double* v, double* q, double* u, double* r) {
     rows_.build(threads_);
     load(targets, v);
@@ -314,9 +314,9 @@ class RowKernel final : public Kernel {
   const StopRequest* stop_;
   Rows rows_;
   std::size_t row_bytes_;
-  PassTuner two_uses_;      // of passes that form q = K v and r = K' u
-  PassTuner rows_once_;     // of those that form q alone
-  PassTuner columns_once_;  // and r alone
+  PassTuner two_uses_;      // for passes that form q = K v and r = K' u
+  PassTuner rows_once_;     // for those that form only q
+  PassTuner columns_once_;  // for those that form only r
   std::vector<typename Rows::Scratch> scratch_;
   Buffer<V> v_;               // targets x stride
   Buffer<double> sums_;       // partial sums of r

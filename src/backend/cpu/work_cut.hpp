@@ -6,13 +6,12 @@
 
 namespace fedsinkhorn {
 
-/// How the work is cut. All of it depends on the shape alone, never on the number of threads, so that neither do the
-/// results.
+/// Depends only on the shape, so that results do not depend on the number of threads.
 struct WorkCut {
-  /// Work, in multiplications, that one thread does alone. It takes about a tenth of a millisecond: less would not pay
-  /// for waking another thread, and on a busy machine, where that may take milliseconds, would cost dearly.
+  /// Work, in multiplications, that one thread does alone. It takes about a tenth of a millisecond: for less, waking
+  /// another thread does not pay, least of all on a busy machine, where that may take milliseconds.
   static constexpr double kTiny = std::size_t{1} << 19;
-  /// What computing an entry of K costs beside multiplying with a stored one.
+  /// The cost of computing an entry of K, relative to multiplying with a stored one.
   static constexpr std::size_t kExponential = 8;
   static bool is_tiny(std::size_t rows, std::size_t columns, std::size_t work_per_entry) {
     return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(work_per_entry) < kTiny;

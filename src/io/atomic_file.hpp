@@ -13,7 +13,7 @@ namespace fedsinkhorn {
 /// A path for messages: as given, but escaped and shortened (see core/printable.hpp); '' if empty.
 [[nodiscard]] std::string display_name(const std::filesystem::path& path);
 
-/// A file written under a temporary name in the same folder (".<final name>.XXXXXX"). commit() renames it and so
+/// A file written under a temporary name in the same folder (".<final name>.<six random characters>"). commit() renames it and so
 /// replaces the old file. Without commit() the temporary file is removed and the old one is untouched.
 /// A symbolic link stays: its target is replaced. Anything but a regular file (a folder, /dev/null) is refused, since
 /// renaming over it would destroy it.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -17,7 +18,10 @@ namespace {
 class PlainKernel final : public Kernel {
  public:
   PlainKernel(double epsilon, const CostSource& cost)
-      : cost_(cost), epsilon_(epsilon), k_(cost.rows() * cost.columns()) {}
+      : cost_(cost), epsilon_(epsilon), k_(cost.rows() * cost.columns()) {
+    ++made;
+  }
+  static inline std::atomic<int> made{0};  // by several clients at once
 
   [[nodiscard]] std::size_t rows() const override { return cost_.rows(); }
   [[nodiscard]] std::size_t columns() const override { return cost_.columns(); }
@@ -70,18 +74,25 @@ TEST(AToyKernel, GivesWhatTheStoredOneGives) {
                                      return static_cast<double>(shape.rows * shape.columns * sizeof(double));
                                    },
                                .precisions = {Precision::float64}}}});
-  const testing::OwnedProblem owned = testing::point_problem(40, 33, 0.01, 8);
-  for (const TopologyEntry& topology : topologies()) {
-    if (topology.is_asynchronous) continue;
-    SCOPED_TRACE(topology.name);
-    Options options;
-    options.topology = topology.name;
-    options.clients = topology.several_clients ? 3 : 1;
-    const Result stored = solve(owned.view(), options);
-    options.kernel = "plain";
-    const Result plain = solve(owned.view(), options);
-    EXPECT_EQ(plain.status, Status::converged);
-    for (std::size_t j = 0; j < plain.g.size(); ++j) EXPECT_NEAR(plain.g[j], stored.g[j], 1e-9);
+  for (const std::size_t targets : {1, 2}) {
+    const testing::OwnedProblem owned = testing::random_problem(23, 17, 0.05, 6, targets);
+    for (const TopologyEntry& topology : topologies()) {
+      if (topology.is_asynchronous) continue;
+      for (const Passes passes : {Passes::fused, Passes::two}) {
+        SCOPED_TRACE(topology.name);
+        Options options;
+        options.topology = topology.name;
+        options.clients = topology.several_clients ? 4 : 1;
+        options.passes = passes;
+        const Result stored = solve(owned.view(), options);
+        options.kernel = "plain";
+        const int before = PlainKernel::made;
+        const Result plain = solve(owned.view(), options);
+        EXPECT_GT(PlainKernel::made, before);
+        EXPECT_EQ(plain.status, Status::converged);
+        for (std::size_t j = 0; j < plain.g.size(); ++j) EXPECT_NEAR(plain.g[j], stored.g[j], 1e-7);
+      }
+    }
   }
 }
 

@@ -13,9 +13,9 @@ namespace fedsinkhorn {
 /// A path for messages: as given, but escaped and shortened (see core/printable.hpp); '' if empty.
 [[nodiscard]] std::string display_name(const std::filesystem::path& path);
 
-/// A file written under a temporary name in the same folder (".<final name>.<six random characters>"). commit() renames it and so
-/// replaces the old file. Without commit() the temporary file is removed and the old one is untouched.
-/// A symbolic link stays: its target is replaced. Anything but a regular file (a folder, /dev/null) is refused, since
+/// A file written under a temporary name in the same folder (".<final name>.<six random characters>"). commit() renames
+/// it and so replaces the old file. Without commit() the temporary file is removed and the old one is untouched. A
+/// symbolic link stays: its target is replaced. Anything but a regular file (a folder, /dev/null) is refused, since
 /// renaming over it would destroy it.
 /// The file is flushed to disk before it is renamed: after a machine crash there is the old file or the new one.
 /// For one thread at a time. Every function throws InputError naming the path if the system call fails, and

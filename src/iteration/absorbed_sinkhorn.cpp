@@ -10,7 +10,7 @@
 #include "iteration/agreement.hpp"
 #include "iteration/gauge.hpp"
 #include "iteration/rebuilding.hpp"
-#include "iteration/standing_plan.hpp"
+#include "iteration/topology_kernel.hpp"
 #include "topology/scalings.hpp"
 
 namespace fedsinkhorn {
@@ -37,7 +37,8 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       // At most a third of the rounds may be spent on levels above the last.
       annealing_(
           pacing.method.anneals && !problem.has_initial_g && std::min(problem.rows.size(), problem.columns.size()) > 1
-              ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations / 3)
+              ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations / 3,
+                        pacing.method.is_thorough)
               : Annealing(problem.epsilon)),
       epsilon_(annealing_.epsilon()),
       phi_(n_),
@@ -82,7 +83,7 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   if (!is_accelerated()) return;
   accelerations_.clear();
   for (std::size_t k = 0; k < targets; ++k)
-    accelerations_.push_back(pacing_.method.make({pacing_.memory, longest_step(), problem_.mass, pacing_.ops}));
+    accelerations_.push_back(pacing_.method.make({pacing_.memory, longest_step(), problem_.mass, pacing_.ops, threads_}));
 }
 
 double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, std::log(safe_scaling_) / 2); }
@@ -235,8 +236,8 @@ void AbsorbedSinkhorn::mix() {
   for (std::size_t k = 0; k < active(); ++k) {
     topology_.mix(k, mixtures_[k], part(x_, k, m_));
     if (!accelerations_[k]->wants_plan()) continue;
-    StandingPlan plan(topology_, part(u_, k, n_), part(v_, k, m_));
-    accelerations_[k]->propose(plan, part(x_, k, m_));
+    TopologyKernel kernel(topology_, problem_.columns.slices);
+    accelerations_[k]->propose(kernel, part(x_, k, m_));
     is_chosen = true;
   }
   if (is_chosen) topology_.share(active(), x_.data(), {});

@@ -15,9 +15,15 @@ class Annealing {
   explicit Annealing(double last) : last_(last), epsilon_(last) {}
   /// Stays at `last` while that goes well; otherwise starts again at a tenth of the largest cost. budget: rounds that
   /// may be spent before `last` is reached (again).
-  Annealing(double last, double largest_cost, double mass, std::int64_t budget)
+  /// is_thorough: starts there at once.
+  Annealing(double last, double largest_cost, double mass, std::int64_t budget, bool is_thorough)
       : last_(last), epsilon_(last), first_(kFirst * largest_cost), mass_(mass), budget_(budget) {
-    is_trying_ = needs_levels();
+    if (!is_thorough) {
+      is_trying_ = needs_levels();
+    } else if (needs_levels()) {
+      be_thorough();
+      epsilon_ = first_;
+    }
   }
 
   [[nodiscard]] double epsilon() const { return epsilon_; }
@@ -44,7 +50,12 @@ class Annealing {
   /// Number of rounds between calls of watch().
   [[nodiscard]] std::int64_t patience() const { return is_trying_ ? kPatience : kNoHurry; }
   /// The gain at which a level has served its purpose.
-  [[nodiscard]] double goal() const { return kGoodEnough * mass_; }
+  [[nodiscard]] double goal() const { return good_enough_ * mass_; }
+  /// From now on, fewer levels that are solved almost to the end: for methods that converge fast at the end.
+  void be_thorough() {
+    good_enough_ = kAlmostSolved;
+    ratio_ = kLargeRatio;
+  }
 
   /// Call after every round at another level, including the one that opens it.
   [[nodiscard]] bool is_done(std::int64_t iteration, double gain) const {
@@ -56,7 +67,7 @@ class Annealing {
     jump_ = iteration - entered_ <= kEasy ? 2 * jump_ : 1;
     entered_ = iteration;
     const double factor = last_ / epsilon_;
-    const double steps = std::max(1.0, std::ceil(std::log(factor) / std::log(kRatio) - 1e-9));
+    const double steps = std::max(1.0, std::ceil(std::log(factor) / std::log(ratio_) - 1e-9));
     const bool reaches_end = iteration >= budget_ || jump_ >= steps;
     epsilon_ = reaches_end ? last_ : epsilon_ * std::pow(factor, jump_ / steps);
   }
@@ -80,8 +91,11 @@ class Annealing {
 
   static constexpr double kFirst = 0.1;
   static constexpr double kRatio = 0.25;
+  static constexpr double kLargeRatio = 0.125;
   /// Corresponds to an L1 error of about 0.002: KL is at least half its square.
   static constexpr double kGoodEnough = 2e-6;
+  /// An L1 error of about 1e-6.
+  static constexpr double kAlmostSolved = 1e-12;
   /// Rounds within which the error should halve, and KL fall with its square.
   static constexpr std::int64_t kPatience = 8;
   static constexpr std::int64_t kNoHurry = 64;
@@ -93,6 +107,9 @@ class Annealing {
   double first_ = 0;
   double mass_ = 1;
   std::int64_t budget_ = 0;
+
+  double good_enough_ = kGoodEnough;
+  double ratio_ = kRatio;
 
   bool is_trying_ = false;  // still trying to do without levels
   bool is_slow_ = false;

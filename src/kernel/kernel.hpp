@@ -56,6 +56,23 @@ class Kernel {
     apply_transposed(targets, u, r);
   }
 
+  /// r = K' (w . (K y)), one target, in a single pass if possible.
+  virtual void weighted(const double* w, const double* y, double* r) {
+    std::vector<double> q(rows());
+    apply(1, y, q.data());
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] *= w[i];
+    apply_transposed(1, q.data(), r);
+  }
+  /// Rows [first, first + count) of K in float64, one after the other. By default one pass over K for each.
+  virtual void copy_rows(std::size_t first, std::size_t count, double* to) {
+    std::vector<double> unit(rows());
+    for (std::size_t i = first; i < first + count; ++i) {
+      unit[i] = 1;
+      apply_transposed(1, unit.data(), to + (i - first) * columns());
+      unit[i] = 0;
+    }
+  }
+
   /// Describes how it goes over its rows; empty if it has no choice.
   [[nodiscard]] virtual std::string pass_plan() const { return {}; }
 };

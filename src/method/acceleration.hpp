@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "fedsinkhorn/options.hpp"
 #include "simd/simd.hpp"
@@ -28,20 +29,36 @@ struct RoundOfTarget {
   std::span<const double> v;         ///< after the second half-step: the image of x
 };
 
-/// What a method may ask between rounds about the current plan P_ij = u_i K_ij v_j of one target. Every verb is
-/// collective: all clients call the same ones in the same order.
-class PlanAccess {
+/// What a method may ask between rounds about the kernel. Vectors are this client's slices. Every verb is collective,
+/// except copy_rows and those that return a size: all clients call the same ones in the same order.
+class KernelAccess {
  public:
-  virtual ~PlanAccess() = default;
-  PlanAccess() = default;
-  PlanAccess(const PlanAccess&) = delete;
-  PlanAccess& operator=(const PlanAccess&) = delete;
+  virtual ~KernelAccess() = default;
+  KernelAccess() = default;
+  KernelAccess(const KernelAccess&) = delete;
+  KernelAccess& operator=(const KernelAccess&) = delete;
 
-  /// (P y)_I, with y given for the own columns; (P' x)_J, with x given for the own rows.
+  /// (K y)_I and (K' x)_J.
   virtual void rows(std::span<const double> y, std::span<double> products) = 0;
   virtual void columns(std::span<const double> x, std::span<double> products) = 0;
-  /// Adds up the values of all clients (vectors, or entries of a matrix); every client gets the sums.
+  /// (K' (w . (K y)))_J: one pass over K, and the messages of one round.
+  virtual void weighted(std::span<const double> w, std::span<const double> y, std::span<double> products) = 0;
+
+  /// Adds up the values of all clients (numbers, or entries of a matrix); every client gets the sums.
   virtual void add_up(std::span<double> values) = 0;
+  /// The greatest of the clients' values.
+  [[nodiscard]] virtual double greatest(double value) = 0;
+  /// All clients' slices of a vector over the columns, and where the own one begins.
+  [[nodiscard]] virtual std::vector<double> all_columns(std::span<const double> own) = 0;
+  [[nodiscard]] virtual std::size_t first_column() const = 0;
+  [[nodiscard]] virtual std::size_t clients() const = 0;
+
+  /// Whether each row of K is held whole by one client; the same at all clients. If so: how many rows are held here,
+  /// what the clients that own them know about them, and these rows, over all columns.
+  [[nodiscard]] virtual bool holds_whole_rows() const = 0;
+  [[nodiscard]] virtual std::size_t held_rows() const = 0;
+  [[nodiscard]] virtual std::vector<double> held(std::span<const double> own) = 0;
+  virtual void copy_rows(std::size_t first, std::size_t count, double* to) = 0;
 };
 
 /// The acceleration of one target.
@@ -62,7 +79,7 @@ class Acceleration {
   /// Whether it will choose the next point in propose(). Same answer at all clients.
   [[nodiscard]] virtual bool wants_plan() const { return false; }
   /// x is the mixture decided on and may be changed. Like v, it is 0 where there is no mass. Collective.
-  virtual void propose(PlanAccess& /*plan*/, std::span<double> /*x*/) {}
+  virtual void propose(KernelAccess& /*kernel*/, std::span<double> /*x*/) {}
   /// Drops the history: the scalings are about to be relative to other potentials, or epsilon changes. The next point
   /// is the image of the last one, as in plain Sinkhorn.
   virtual void restart() = 0;
@@ -83,16 +100,19 @@ struct MethodSettings {
   double reach = 0;         ///< largest change of log v in one step that the kernel's precision allows
   double mass = 1;          ///< total of b
   const cpu::SumOps& ops;   ///< must outlive the method
+  int threads = 1;          ///< for propose()
 };
 
 [[nodiscard]] std::unique_ptr<Acceleration> make_anderson(const MethodSettings& settings);
 [[nodiscard]] std::unique_ptr<Acceleration> make_overrelaxation(const MethodSettings& settings);
+[[nodiscard]] std::unique_ptr<Acceleration> make_newton(const MethodSettings& settings);
 
 /// A method by name.
 struct MethodEntry {
   std::string_view name;
   std::unique_ptr<Acceleration> (*make)(const MethodSettings& settings) = nullptr;  ///< none: plain Sinkhorn
   bool anneals = false;                                                             ///< epsilon decreases in levels
+  bool is_thorough = false;                                                         ///< starts with the first level
   bool relaxes = false;    ///< changes u between the half-steps, so one pass over K cannot do both
   bool on_device = false;  ///< plain or Anderson's: devices can make whole rounds by themselves
 };

@@ -35,6 +35,7 @@ Registry<MethodEntry>& methods() {
   static Registry<MethodEntry> entries = {
       MethodEntry{.name = "auto", .make = make_anderson, .anneals = true, .on_device = true},
       MethodEntry{.name = "anderson", .make = make_anderson, .on_device = true},
+      MethodEntry{.name = "newton", .make = make_newton, .anneals = true, .is_thorough = true},
       MethodEntry{.name = "overrelaxed", .make = make_overrelaxation, .relaxes = true},
       MethodEntry{.name = "sinkhorn", .on_device = true},
   };

@@ -3,7 +3,8 @@
 #include <cblas.h>
 
 #include <mutex>
-#include <semaphore>
+
+#include "simd/blas_turn.hpp"
 
 // The linked OpenBLAS has no threads: we divide the work among ours, so that all of them use a block of K while it is
 // in cache. Debian's build also has no lock for the buffers of simultaneous products. These two functions add one; the
@@ -36,44 +37,39 @@ namespace {
 
 blasint size(std::size_t value) { return static_cast<blasint>(value); }
 
-// OpenBLAS has buffers for this many products at a time.
-constexpr std::ptrdiff_t kMostAtOnce = 64;
-std::counting_semaphore<kMostAtOnce> free_buffers{kMostAtOnce};
-
-class Turn {
- public:
-  Turn() { free_buffers.acquire(); }
-  ~Turn() { free_buffers.release(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-};
-
 }  // namespace
 
 void multiply_transposed(std::size_t m, std::size_t n, std::size_t k, const double* a, std::size_t lda, const double* b,
                          std::size_t ldb, double* c, std::size_t ldc) {
-  const Turn turn;
+  const BlasTurn turn;
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 0, c,
               size(ldc));
 }
 
 void multiply_transposed(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
                          std::size_t ldb, float* c, std::size_t ldc) {
-  const Turn turn;
+  const BlasTurn turn;
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 0, c,
               size(ldc));
 }
 
 void multiply_add(std::size_t m, std::size_t n, std::size_t k, const double* a, std::size_t lda, const double* b,
                   std::size_t ldb, double* c, std::size_t ldc) {
-  const Turn turn;
+  const BlasTurn turn;
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 1, c,
+              size(ldc));
+}
+
+void multiply_from_left_add(std::size_t m, std::size_t n, std::size_t k, const double* a, std::size_t lda,
+                            const double* b, std::size_t ldb, double* c, std::size_t ldc) {
+  const BlasTurn turn;
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 1, c,
               size(ldc));
 }
 
 void multiply(std::size_t m, std::size_t n, std::size_t k, const float* a, std::size_t lda, const float* b,
               std::size_t ldb, float* c, std::size_t ldc) {
-  const Turn turn;
+  const BlasTurn turn;
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(lda), b, size(ldb), 0, c,
               size(ldc));
 }

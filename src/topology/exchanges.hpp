@@ -64,6 +64,8 @@ class Exchanges {
 
   /// Whether rows_out returns its input, so that u = a / q can be formed where K v is.
   [[nodiscard]] virtual bool rows_stay() const { return false; }
+  /// Whether each row of the kernel is held whole by one client; the same at all clients.
+  [[nodiscard]] virtual bool holds_whole_rows() const { return true; }
   /// Whether a client can take steps without the others.
   [[nodiscard]] virtual bool takes_local_steps() const { return true; }
   /// How often a round waits for slices of others.

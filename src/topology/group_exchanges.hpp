@@ -53,6 +53,7 @@ class GroupExchanges final : public Exchanges {
   }
 
   [[nodiscard]] bool rows_stay() const override { return row_group_.members() == 1; }
+  [[nodiscard]] bool holds_whole_rows() const override { return rows_stay(); }
   [[nodiscard]] bool takes_local_steps() const override { return rows_stay(); }
   [[nodiscard]] std::uint64_t each_round() const override {
     return (row_group_.members() > 1 ? 1 : 0) + (column_group_.members() > 1 ? 1 : 0);

@@ -46,6 +46,14 @@ class HeldBlock {
     const Stopwatch::Scope timed(compute_, entries(targets));
     block_->products(targets, u, v, q, r);
   }
+  void weighted(const double* w, const double* y, double* r) {
+    const Stopwatch::Scope timed(compute_, entries());
+    block_->weighted(w, y, r);
+  }
+  void copy_rows(std::size_t first, std::size_t count, double* to) {
+    const Stopwatch::Scope timed(compute_);
+    block_->copy_rows(first, count, to);
+  }
   [[nodiscard]] std::int64_t run_alone(const LoneRounds& rounds) {
     const Stopwatch::Scope timed(compute_);
     return block_->run_alone(rounds);

@@ -236,6 +236,19 @@ void Topology::products(std::size_t targets, const double* u, const double* v, d
   exchange_->columns_out(Payload::slice, targets, part.data(), r);
 }
 
+void Topology::weighted(const double* w, const double* y, double* r) {
+  if (!is_fused_) {
+    std::vector<double> q(problem_.n());
+    row_products(1, y, q.data());
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] *= w[i];
+    return column_products(1, q.data(), r);
+  }
+  const std::vector<double> known = known_columns(Payload::slice, 1, y);
+  std::vector<double> part(row_block_.columns());
+  row_block_.weighted(w, known.data(), part.data());
+  exchange_->columns_out(Payload::slice, 1, part.data(), r);
+}
+
 void Topology::row_log_sums(std::span<const double> psi, std::span<double> sums) {
   const std::vector<double> known = known_columns(Payload::potential, 1, psi.data());
   std::vector<double> part(row_block_.rows());

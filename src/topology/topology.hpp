@@ -112,6 +112,16 @@ class Topology {
   /// Both.
   void products(std::size_t targets, const double* u, const double* v, double* q, double* r);
 
+  /// r = (K' (w . (K y)))_J, in one pass over K if every client has whole rows.
+  void weighted(const double* w, const double* y, double* r);
+  /// Whether each row of K is held whole by one client, this one or another; the same at all clients.
+  [[nodiscard]] bool holds_whole_rows() const { return exchange_->holds_whole_rows(); }
+  /// Number of rows held here, and values of these rows from those of the clients that own them.
+  [[nodiscard]] std::size_t held_rows() const { return row_block_.rows(); }
+  [[nodiscard]] std::vector<double> held(const double* own) { return rows_of_row_block(Payload::slice, 1, own); }
+  /// Rows [first, first + count) of those held here. Not collective.
+  void copy_rows(std::size_t first, std::size_t count, double* to) { row_block_.copy_rows(first, count, to); }
+
   /// The same sums in the log domain, from the costs (see backend/cpu/log_sums.hpp).
   void row_log_sums(std::span<const double> psi, std::span<double> sums);
   void column_log_sums(std::span<const double> phi, std::span<const double> log_weights, std::span<double> sums);

@@ -51,6 +51,9 @@ class CpuBlock final : public Block {
     kernel_->products(targets, u, v, q, r);
   }
 
+  void weighted(const double* w, const double* y, double* r) override { kernel_->weighted(w, y, r); }
+  void copy_rows(std::size_t first, std::size_t count, double* to) override { kernel_->copy_rows(first, count, to); }
+
   void row_log_sums(std::span<const double> psi, std::span<double> sums) override {
     fedsinkhorn::row_log_sums(logs_, psi, sums);
   }

@@ -59,6 +59,28 @@ class RowKernel final : public Kernel {
   void open(std::span<const double> psi, double grid) override { rows_.open(psi, grid); }
   [[nodiscard]] bool can_open() const override { return true; }
   [[nodiscard]] std::span<const double> opened() const override { return rows_.phi(); }
+  void weighted(const double* w, const double* y, double* r) override {
+    const std::size_t n = rows_.rows();
+    if (row_scalings_.size() < 2 * n) row_scalings_ = Buffer<double>(2 * n);
+    double* q = row_scalings_.data();
+    double* wq = q + n;
+    const auto times_w = [&](std::size_t /*k*/, Range range) {
+      for (std::size_t i = range.first; i < range.last; ++i) wq[i] = w[i] * q[i];
+      return wq + range.first;
+    };
+    sweep(1, y, q, times_w, r);
+    if (is_to_stop()) give_nothing(rows_.columns(), r);
+  }
+  void copy_rows(std::size_t first, std::size_t count, double* to) override {
+    rows_.build(threads_);
+    const std::size_t m = rows_.columns();
+    parallel_chunks(threads_, (count + cpu::kRowBlock - 1) / cpu::kRowBlock, [&](std::size_t chunk, std::size_t thread) {
+      const std::size_t at = chunk * cpu::kRowBlock;
+      const std::size_t some = std::min(cpu::kRowBlock, count - at);
+      const auto block = rows_.strip_at(first + at, some, 0, stride(), scratch_[thread]);
+      for (std::size_t k = 0; k < some; ++k) std::copy_n(block.data + k * block.stride, m, to + (at + k) * m);
+    });
+  }
   [[nodiscard]] std::string pass_plan() const override { return kIsStored ? describe(two_uses_.best()) : ""; }
 
   void apply(std::size_t targets, const double* v, double* q) override {
@@ -322,6 +344,7 @@ class RowKernel final : public Kernel {
   Buffer<double> sums_;       // partial sums of r
   Buffer<V> block_scalings_;  // targets x rows of a block
   Buffer<V> products_;        // a block's share of r, where products are narrower than sums
+  Buffer<double> row_scalings_;  // q and w q of weighted()
   Buffer<V> converted_;       // a block of rows, where the stored ones cannot be multiplied as they are
 };
 

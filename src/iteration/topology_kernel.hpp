@@ -1,0 +1,59 @@
+// The kernel that a topology holds, for methods that ask about it.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "iteration/agreement.hpp"
+#include "method/acceleration.hpp"
+#include "topology/topology.hpp"
+
+namespace fedsinkhorn {
+
+class TopologyKernel final : public KernelAccess {
+ public:
+  TopologyKernel(Topology& topology, std::span<const Range> column_slices)
+      : topology_(topology), slices_(column_slices) {}
+
+  void rows(std::span<const double> y, std::span<double> products) override {
+    topology_.row_products(1, y.data(), products.data());
+  }
+  void columns(std::span<const double> x, std::span<double> products) override {
+    topology_.column_products(1, x.data(), products.data());
+  }
+  void weighted(std::span<const double> w, std::span<const double> y, std::span<double> products) override {
+    topology_.weighted(w.data(), y.data(), products.data());
+  }
+  void add_up(std::span<double> values) override { topology_.clients().of(Payload::sum).allreduce(values); }
+  [[nodiscard]] double greatest(double value) override { return greatest_of_all(topology_.clients(), value); }
+  [[nodiscard]] std::vector<double> all_columns(std::span<const double> own) override {
+    std::vector<std::size_t> counts;
+    std::size_t total = 0;
+    for (const Range& slice : slices_) {
+      counts.push_back(slice.size());
+      total += slice.size();
+    }
+    std::vector<double> whole(total);
+    std::ranges::copy(own, whole.begin() + static_cast<std::ptrdiff_t>(first_column()));
+    topology_.clients().of(Payload::slice).allgather(whole, counts);
+    return whole;
+  }
+  [[nodiscard]] std::size_t first_column() const override {
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < topology_.clients().rank(); ++k) first += slices_[k].size();
+    return first;
+  }
+  [[nodiscard]] std::size_t clients() const override { return topology_.clients().size(); }
+
+  [[nodiscard]] bool holds_whole_rows() const override { return topology_.holds_whole_rows(); }
+  [[nodiscard]] std::size_t held_rows() const override { return topology_.held_rows(); }
+  [[nodiscard]] std::vector<double> held(std::span<const double> own) override { return topology_.held(own.data()); }
+  void copy_rows(std::size_t first, std::size_t count, double* to) override { topology_.copy_rows(first, count, to); }
+
+ private:
+  Topology& topology_;
+  std::span<const Range> slices_;
+};
+
+}  // namespace fedsinkhorn

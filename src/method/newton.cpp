@@ -1,0 +1,232 @@
+// Newton's method on the semi-dual F(x) = <log u, a> + <log v, b>, u = a / K v, in x = log v, damped so that a step is
+// never worse than a plain one.
+//
+// With the plan's columns c, D = diag(c) and M = D^-1 P' diag(1/a) P, a plain step is log(b / c), to first order
+// D^-1 (b - c), and a Newton step (1 - M)^-1 D^-1 (b - c). Damped steps lie between the two:
+//   d = (1 - M / mu)^-1 D^-1 (b - c),   mu = 1 + damping,
+// the Newton step without damping and the plain one with infinite damping. In the quadratic model of F every one of
+// them gains at least as much as the plain step.
+//
+// F(x + d) is compared with D(x) = F(x) + KL(b || c), what a plain step is sure to reach (see anderson.cpp). If it is
+// less, the round is rejected and the damping raised. Where both are equal to rounding, the error must decrease.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "method/acceleration.hpp"
+#include "method/newton_system.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+enum Sum : std::size_t { kDual, kDualAfter, kError, kPredicted, kSums };
+
+/// Rounding error of F, relative to the mass.
+constexpr double kRounding = 1e-12;
+/// Where F cannot tell points apart, the error has to fall to this share.
+constexpr double kErrorFalls = 0.9;
+constexpr double kLeastDamping = 1e-8;
+constexpr double kMoreDamping = 32;
+/// Steps with more damping are no better than plain ones.
+constexpr double kMostDamping = 10;
+/// Damping below this is rounding error; none at all may leave the matrix singular.
+constexpr double kNoDamping = 1e-13;
+constexpr double kTiny = 1e-15;
+/// Rejected rounds may not outnumber the accepted ones by more than this.
+constexpr std::int64_t kRejectionsForFree = 10;
+/// A column with less than this share of its mass counts as having that share: no step can double it in one go.
+constexpr double kLeastShare = 1e-9;
+/// The first-order residual (b - c) / c sums up to zero over every component of the plan, but is much too large where c
+/// is far below b; log(b / c) is then better.
+constexpr double kFar = 1;
+
+class Newton final : public Acceleration {
+ public:
+  explicit Newton(const MethodSettings& settings)
+      : reach_(settings.reach), slack_(kRounding * settings.mass), system_(make_dense_system(settings.threads)) {}
+
+  void describe(const RoundOfTarget& round, Note& note) override;
+  [[nodiscard]] Mixture decide(const Note& note) override;
+  [[nodiscard]] bool wants_plan() const override { return wants_step_; }
+  void propose(KernelAccess& kernel, std::span<double> x) override;
+  void restart() override;
+  [[nodiscard]] bool is_proposal() const override { return is_proposal_; }
+  [[nodiscard]] double gain() const override { return gain_; }
+  [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
+
+ private:
+  /// This client's slices of a point, and what is known about it.
+  struct Point {
+    std::vector<double> x, c, u;
+  };
+
+  void accept(double dual, double dual_after, double error, double predicted);
+  void reject();
+  void scale_plan();
+
+  const double reach_, slack_;
+  const std::unique_ptr<NewtonSystem> system_;
+  std::vector<double> a_, b_;
+  Point candidate_, standing_;
+  ScaledPlan plan_;                 // of the standing point
+  std::vector<double> h_, y_, root_;  // D^1/2 times the residual, the solution, D^1/2
+  bool is_assembled_ = false;       // the system of the standing point
+  bool wants_step_ = false, is_proposal_ = false;
+  double predicted_ = 0;            // own share of the gain that the quadratic model promises
+
+  double damping_ = 0;
+  double opening_damping_ = 0;  // of the first step that counted since the last restart
+  bool is_first_ = true;
+  double largest_residual_ = 0;
+  double dual_ = 0;                                          // F of the standing point
+  double floor_ = -std::numeric_limits<double>::infinity();  // after its second half-step
+  double error_ = 0;
+  double gain_ = std::numeric_limits<double>::infinity();
+  std::int64_t accepted_ = 0, rejected_ = 0;
+};
+
+void Newton::describe(const RoundOfTarget& round, Note& note) {
+  a_.assign(round.a.begin(), round.a.end());
+  b_.assign(round.b.begin(), round.b.end());
+  candidate_.x.assign(round.x.begin(), round.x.end());
+  candidate_.u.assign(round.u.begin(), round.u.end());
+  candidate_.c.resize(b_.size());
+  note.sums.assign(kSums, {});
+  double largest = 0;
+  for (std::size_t i = 0; i < a_.size(); ++i) note.sums[kDual].add(a_[i] * std::log(round.u[i] / a_[i]));
+  note.sums[kDualAfter] = note.sums[kDual];
+  for (std::size_t j = 0; j < b_.size(); ++j) {
+    candidate_.c[j] = round.x[j] * round.r[j];
+    if (!(b_[j] > 0)) continue;
+    note.sums[kDual].add(b_[j] * std::log(round.x[j] / b_[j]));
+    note.sums[kDualAfter].add(b_[j] * std::log(round.v[j] / b_[j]));
+    note.sums[kError].add(std::abs(b_[j] - candidate_.c[j]));
+    largest = worse(largest, std::abs(std::log(round.v[j] / round.x[j])));
+  }
+  note.sums[kPredicted].add(predicted_);
+  note.maxima.assign({largest});
+}
+
+Mixture Newton::decide(const Note& note) {
+  const double dual = note.sums[kDual].total();
+  const double dual_after = note.sums[kDualAfter].total();
+  const double error = note.sums[kError].total();
+  const bool is_better = dual > floor_ + slack_ || (dual >= floor_ - slack_ && error <= kErrorFalls * error_);
+  if (is_proposal_ && !(std::isfinite(dual_after) && is_better)) {
+    reject();
+    return {.keep_newest = false};
+  }
+  largest_residual_ = note.maxima[0];
+  accept(dual, dual_after, error, note.sums[kPredicted].total());
+  return {};
+}
+
+void Newton::accept(double dual, double dual_after, double error, double predicted) {
+  if (is_proposal_) {
+    if (std::exchange(is_first_, false)) opening_damping_ = damping_;
+    // How well the quadratic model told the gain. Where rounding hides it, the error shows that it was right.
+    const double ratio = predicted > 4 * slack_ ? (dual - dual_) / predicted : 1;
+    if (ratio > 0.7) {
+      damping_ /= 16;
+    } else if (ratio > 0.3) {
+      damping_ /= 4;
+    }
+    if (damping_ < kNoDamping) damping_ = 0;
+  }
+  ++accepted_;
+  std::swap(standing_, candidate_);
+  dual_ = dual;
+  floor_ = dual_after;
+  gain_ = dual_after - dual;
+  error_ = error;
+  is_assembled_ = false;
+  wants_step_ = rejected_ <= kRejectionsForFree + accepted_;
+  is_proposal_ = false;
+}
+
+void Newton::reject() {
+  ++rejected_;
+  damping_ = std::max(kMoreDamping * damping_, kLeastDamping);
+  if (damping_ > kMostDamping) {
+    damping_ = kMostDamping;
+    wants_step_ = false;
+  }
+  is_proposal_ = false;
+}
+
+// B, and h = D^1/2 times the residual.
+void Newton::scale_plan() {
+  const std::size_t n = a_.size();
+  const std::size_t m = b_.size();
+  plan_.row_scale.resize(n);
+  plan_.root_a.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    plan_.root_a[i] = std::sqrt(a_[i]);
+    plan_.row_scale[i] = standing_.u[i] / plan_.root_a[i];
+  }
+  plan_.column_scale.assign(m, 0.0);
+  plan_.root_c.assign(m, 0.0);
+  h_.assign(m, 0.0);
+  root_.assign(m, 1.0);
+  y_.resize(m);
+  const bool is_far = largest_residual_ > kFar;
+  for (std::size_t j = 0; j < m; ++j) {
+    if (!(b_[j] > 0)) continue;
+    const double c = std::max(standing_.c[j], kLeastShare * b_[j]);
+    root_[j] = std::sqrt(c);
+    plan_.root_c[j] = root_[j];
+    plan_.column_scale[j] = standing_.x[j] / root_[j];
+    h_[j] = is_far ? root_[j] * std::log(b_[j] / c) : (b_[j] - standing_.c[j]) / root_[j];
+  }
+}
+
+void Newton::propose(KernelAccess& kernel, std::span<double> x) {
+  if (!is_assembled_) {
+    scale_plan();
+    std::vector<double> sums(2);
+    for (std::size_t j = 0; j < h_.size(); ++j) {
+      sums[0] += plan_.root_c[j] * h_[j];
+      sums[1] += plan_.root_c[j] * plan_.root_c[j];
+    }
+    kernel.add_up(sums);
+    for (std::size_t j = 0; j < h_.size(); ++j) h_[j] -= sums[0] / sums[1] * plan_.root_c[j];
+    system_->assemble(kernel, plan_);
+    is_assembled_ = true;
+  }
+  while (!system_->solve(kernel, std::max(damping_, kTiny), h_, y_)) {
+    damping_ = std::max(10 * damping_, 10 * kTiny);
+    if (damping_ > kMostDamping) return;  // not a number: the next round is plain
+  }
+
+  // d = mu D^-1/2 y. The model's gain <d, b - c> - d'(D - P'P/a)d / 2 has (1 - B'B) y = h - damping y.
+  const double mu = 1 + damping_;
+  double longest = 0;
+  for (std::size_t j = 0; j < y_.size(); ++j) longest = std::max(longest, std::abs(mu * y_[j] / root_[j]));
+  longest = kernel.greatest(longest);
+  const double share = longest > reach_ ? reach_ / longest : 1;
+  predicted_ = 0;
+  for (std::size_t j = 0; j < y_.size(); ++j) {
+    if (!(b_[j] > 0)) continue;
+    const double d = share * mu * y_[j] / root_[j];
+    x[j] = standing_.x[j] * std::exp(d);
+    predicted_ += d * (b_[j] - standing_.c[j]) - share * mu * share * mu * y_[j] * (h_[j] - damping_ * y_[j]) / 2;
+  }
+  is_proposal_ = true;
+}
+
+// The standing point is lost, and with it the system.
+void Newton::restart() {
+  wants_step_ = is_proposal_ = is_assembled_ = false;
+  is_first_ = true;
+  damping_ = opening_damping_;
+  floor_ = -std::numeric_limits<double>::infinity();
+  gain_ = std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+std::unique_ptr<Acceleration> make_newton(const MethodSettings& settings) { return std::make_unique<Newton>(settings); }
+
+}  // namespace fedsinkhorn

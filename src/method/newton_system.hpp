@@ -1,0 +1,45 @@
+// The linear system of a Newton step on the semi-dual.
+//
+// At a point x = v with u = a / K x the plan P = diag(u) K diag(x) has the rows a and some columns c. With D = diag(c)
+// and B = diag(a)^-1/2 P D^-1/2, the semi-dual has the gradient b - c and the Hessian -D^1/2 (1 - B'B) D^1/2 in log v.
+// 1 - B'B is the normalised Laplacian of a graph on the columns: its eigenvalues lie between 0 and 1, and sqrt(c) is
+// an eigenvector with eigenvalue 0, since a factor can be moved between u and v.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "method/acceleration.hpp"
+
+namespace fedsinkhorn {
+
+/// B = diag(row_scale) K diag(column_scale), and its singular pair with value 1: B root_c = root_a. Own slices.
+struct ScaledPlan {
+  std::vector<double> row_scale, column_scale;
+  std::vector<double> root_a, root_c;
+};
+
+/// Solves ((1 + damping) - B'B) y = h for h orthogonal to root_c; y is so too. All verbs are collective.
+class NewtonSystem {
+ public:
+  virtual ~NewtonSystem() = default;
+  NewtonSystem() = default;
+  NewtonSystem(const NewtonSystem&) = delete;
+  NewtonSystem& operator=(const NewtonSystem&) = delete;
+
+  /// The plan must outlive the solves.
+  virtual void assemble(KernelAccess& kernel, const ScaledPlan& plan) = 0;
+  /// False, at all clients, if the matrix is singular to rounding: more damping is needed.
+  [[nodiscard]] virtual bool solve(KernelAccess& kernel, double damping, std::span<const double> h,
+                                   std::span<double> y) = 0;
+  /// Products with B'B so far, each a pass over K and an exchange.
+  [[nodiscard]] virtual std::int64_t products() const { return 0; }
+};
+
+/// By a Cholesky factor of the whole matrix, over the columns or, if there are fewer of them and one client has them
+/// all, over the rows.
+[[nodiscard]] std::unique_ptr<NewtonSystem> make_dense_system(int threads);
+
+}  // namespace fedsinkhorn

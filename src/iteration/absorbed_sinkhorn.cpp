@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "core/parallel.hpp"
@@ -18,6 +19,9 @@ namespace {
 
 /// Upper bound on one step of log v, in every precision.
 constexpr double kLongestReach = 64;
+/// Rounds that may be left to be made by acceleration, and that Newton's method may take at the last level.
+const double kPatienceWithAnderson = getenv("PA") ? atof(getenv("PA")) : 100;
+const std::int64_t kPatienceWithNewton = getenv("PN") ? atol(getenv("PN")) : 40;
 
 }  // namespace
 
@@ -82,8 +86,13 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   mixtures_.assign(targets, {});
   if (!is_accelerated()) return;
   accelerations_.clear();
-  for (std::size_t k = 0; k < targets; ++k)
-    accelerations_.push_back(pacing_.method.make({pacing_.memory, longest_step(), problem_.mass, pacing_.ops, threads_}));
+  escalations_.assign(targets, {});
+  for (std::size_t k = 0; k < targets; ++k) accelerations_.push_back(made(pacing_.method.make));
+}
+
+std::unique_ptr<Acceleration> AbsorbedSinkhorn::made(
+    std::unique_ptr<Acceleration> (*make)(const MethodSettings&)) const {
+  return make({pacing_.memory, longest_step(), problem_.mass, pacing_.ops, threads_});
 }
 
 double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, std::log(safe_scaling_) / 2); }
@@ -147,7 +156,7 @@ void AbsorbedSinkhorn::round() {
     const HalfStep step = column_step(k);
     step.scale(part(r_, k, m_), part(v_next_, k, m_));
     step.shorten(part(v_, k, m_), part(v_next_, k, m_));
-    notes[k] = judge(k, check);
+    notes[k] = judge(k, check || pacing_.method.make_if_slow != nullptr);
     if (!is_accelerated()) return;
     accelerations_[k]->describe({problem_.a,
                                  {b(k), m_},
@@ -172,6 +181,7 @@ void AbsorbedSinkhorn::round() {
   }
   set_unusable_apart(notes);
   decide(notes);
+  escalate(notes);
   bool stretched = false;
   for (std::size_t k = 0; k < active(); ++k) {
     if (!mixtures_[k].keep_newest) continue;
@@ -225,6 +235,31 @@ void AbsorbedSinkhorn::decide(std::span<const Note> notes) {
     if (!mixtures_[k].keep_newest) continue;
     std::ranges::copy(part(u_next_, k, n_), part(u_, k, n_).begin());
     std::ranges::copy(part(v_next_, k, m_), part(v_, k, m_).begin());
+  }
+}
+
+// Targets that make too little progress continue with the method for slow ones, from the last image. If that does not
+// end soon either, all go through levels that are solved almost to the end.
+void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
+  if (pacing_.method.make_if_slow == nullptr || !topology_.holds_whole_rows()) return;
+  for (std::size_t k = 0; k < active(); ++k) {
+    Escalation& escalation = escalations_[k];
+    if (!mixtures_[k].keep_newest) continue;
+    if (escalation.at > 0) {
+      if (levels_ == escalation.level && iteration_ > escalation.at + kPatienceWithNewton) annealing_.start_over();
+      continue;
+    }
+    const double error = error_of(monitor_.options().norm, notes[k].error_b);
+    const bool is_slow = annealing_.is_last()
+                             ? escalation.watch.is_slow_to(monitor_.tolerance(), iteration_, error, kPatienceWithAnderson)
+                             : escalation.watch.is_long_on_the_way(iteration_);
+    if (!is_slow) continue;
+    escalation.at = iteration_;
+    escalation.level = levels_;
+    rejected_before_ += accelerations_[k]->rejected();
+    accelerations_[k] = made(pacing_.method.make_if_slow);
+    mixtures_[k] = {};
+    annealing_.be_thorough();
   }
 }
 

@@ -35,6 +35,7 @@
 #include "iteration/deviations.hpp"
 #include "iteration/outcome.hpp"
 #include "iteration/pacing.hpp"
+#include "iteration/stall_watch.hpp"
 #include "iteration/stopping.hpp"
 #include "method/acceleration.hpp"
 #include "problem/checked_problem.hpp"
@@ -118,6 +119,8 @@ class AbsorbedSinkhorn {
   [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
   void set_unusable_apart(std::vector<Note>& notes);
   void decide(std::span<const Note> notes);
+  void escalate(std::span<const Note> notes);
+  [[nodiscard]] std::unique_ptr<Acceleration> made(std::unique_ptr<Acceleration> (*make)(const MethodSettings&)) const;
   void mix();
   void build_around_scalings();
   [[nodiscard]] std::vector<bool> far_from_middle(const Deviations& rows, const Deviations& columns) const;
@@ -134,6 +137,7 @@ class AbsorbedSinkhorn {
                    const std::function<Outcome(std::size_t)>& as_it_stands);
   Arrival relocate_in_logs(std::span<const double> psi, std::span<const double> phi, Deviations& rows,
                            Deviations& columns);
+  void follow_path(std::vector<double>& psi, double epsilon);
   Arrival change_epsilon(double epsilon, std::int64_t iterations, bool in_spite_of_stop);
   void anneal();
   Arrival open_level();
@@ -199,10 +203,23 @@ class AbsorbedSinkhorn {
   std::int64_t made_here_ = 0;                                // iterations made by this client
   std::int64_t checked_ = 0;                                  // iteration of the last round that could be a check
   std::vector<std::unique_ptr<Acceleration>> accelerations_;  // one per slot
+  /// How a slot's target was escalated to the method for slow ones.
+  struct Escalation {
+    StallWatch watch;
+    std::int64_t at = 0;     // iteration; 0: not
+    std::int64_t level = 0;  // number of levels begun then
+  };
+  std::vector<Escalation> escalations_;
   std::vector<Mixture> mixtures_;                             // decided after a round, one per slot
   std::int64_t rejected_before_ = 0;                          // of finished targets
   std::int64_t levels_ = 0;
   std::int64_t openings_ = 0;
+  /// The centre of the column potentials at the end of a level.
+  struct LevelEnd {
+    double epsilon = 0;
+    std::vector<double> psi;
+  };
+  LevelEnd level_before_;
   SeenRound seen_ahead_;     // the last round made ahead so far
   double start_spread_ = 0;  // range of a given g: maximum minus minimum
 

@@ -211,6 +211,7 @@ void AbsorbedSinkhorn::remove(std::size_t slot) {
   if (is_accelerated()) {
     rejected_before_ += accelerations_[slot]->rejected();
     accelerations_.erase(accelerations_.begin() + at);
+    escalations_.erase(escalations_.begin() + at);
   }
   ids_.erase(ids_.begin() + at);
   confirm_from_.erase(confirm_from_.begin() + at);

@@ -273,6 +273,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
   ++iteration_;
   ++made_here_;
   ++levels_;
+  for (Escalation& escalation : escalations_) escalation.watch.begin(iteration_);
   return change_epsilon(annealing_.epsilon(), iteration_ - 1, false);
 }
 
@@ -292,9 +293,10 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::
 // apart with their current state.
 AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
                                                      const std::function<Outcome(std::size_t)>& as_it_stands) {
-  const std::vector<double> psi = columns.centre(psi_, epsilon_);
+  std::vector<double> psi = columns.centre(psi_, epsilon_);
   const std::vector<double> phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
   columns.move(psi_, psi, epsilon_);
+  follow_path(psi, epsilon);
   columns.scale(epsilon_ / epsilon);
   Deviations rows(n_, masses_a());
   set_apart(far_from_middle(rows, columns), rows, columns, as_it_stands);
@@ -305,6 +307,18 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double
     if (const auto gain = open_around(psi, phi, columns)) return {*gain, true};
   }
   return relocate_in_logs(psi, phi, rows, columns);
+}
+
+// As epsilon falls to 0, potentials approach a straight line in epsilon exponentially fast (Cominetti and San Martin
+// 1994). psi: of this level, if that is solved almost to the end; moved along the line through it and the level before.
+void AbsorbedSinkhorn::follow_path(std::vector<double>& psi, double epsilon) {
+  if (!annealing_.is_thorough()) return;
+  std::vector<double> here = psi;
+  if (level_before_.epsilon > epsilon_ && epsilon < epsilon_) {
+    const double share = (epsilon - epsilon_) / (epsilon_ - level_before_.epsilon);
+    for (std::size_t j = 0; j < m_; ++j) psi[j] += share * (psi[j] - level_before_.psi[j]);
+  }
+  level_before_ = {epsilon_, std::move(here)};
 }
 
 // A log-domain round from the centre of the targets, weighted with the mean of their b. Does not build the kernel.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
+#include <cstdlib>
 
 namespace fedsinkhorn {
 
@@ -32,7 +34,7 @@ class Annealing {
   /// Call after every round at the last level. gain: KL(b || columns) of the worst target. Returns whether progress is
   /// slow: the error has not halved for a while and is still large.
   bool watch(std::int64_t iteration, double gain) {
-    if (!is_trying_) return false;
+    if (!is_trying_ || has_started_over_) return false;
     best_ = std::min(best_, gain);
     if (iteration < look_again_) return is_slow_;
     is_slow_ = best_ > goal() && best_ > kHalved * best_before_ && iteration < budget_;
@@ -47,14 +49,21 @@ class Annealing {
     resume(first_, iteration);
     return true;
   }
+  /// Levels shall begin (again): this one takes too long. Only once.
+  void start_over() {
+    if (std::exchange(has_started_over_, true) || !needs_levels()) return;
+    is_trying_ = is_slow_ = true;
+    epsilon_ = last_;
+  }
   /// Number of rounds between calls of watch().
   [[nodiscard]] std::int64_t patience() const { return is_trying_ ? kPatience : kNoHurry; }
   /// The gain at which a level has served its purpose.
   [[nodiscard]] double goal() const { return good_enough_ * mass_; }
   /// From now on, fewer levels that are solved almost to the end: for methods that converge fast at the end.
+  [[nodiscard]] bool is_thorough() const { return good_enough_ != kGoodEnough; }
   void be_thorough() {
-    good_enough_ = kAlmostSolved;
-    ratio_ = kLargeRatio;
+    good_enough_ = getenv("GOAL") ? atof(getenv("GOAL")) : kAlmostSolved;
+    ratio_ = getenv("RATIO") ? 1/atof(getenv("RATIO")) : kThoroughRatio;
   }
 
   /// Call after every round at another level, including the one that opens it.
@@ -91,11 +100,11 @@ class Annealing {
 
   static constexpr double kFirst = 0.1;
   static constexpr double kRatio = 0.25;
-  static constexpr double kLargeRatio = 0.125;
+  static constexpr double kThoroughRatio = 1.0 / 3;
   /// Corresponds to an L1 error of about 0.002: KL is at least half its square.
   static constexpr double kGoodEnough = 2e-6;
   /// An L1 error of about 1e-6.
-  static constexpr double kAlmostSolved = 1e-12;
+  static constexpr double kAlmostSolved = 1e-11;
   /// Rounds within which the error should halve, and KL fall with its square.
   static constexpr std::int64_t kPatience = 8;
   static constexpr std::int64_t kNoHurry = 64;
@@ -113,6 +122,7 @@ class Annealing {
 
   bool is_trying_ = false;  // still trying to do without levels
   bool is_slow_ = false;
+  bool has_started_over_ = false;
   std::int64_t look_again_ = kPatience;
   double best_ = std::numeric_limits<double>::infinity();  // smallest gain since the last look
   double best_before_ = std::numeric_limits<double>::infinity();

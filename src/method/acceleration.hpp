@@ -113,6 +113,8 @@ struct MethodEntry {
   std::unique_ptr<Acceleration> (*make)(const MethodSettings& settings) = nullptr;  ///< none: plain Sinkhorn
   bool anneals = false;                                                             ///< epsilon decreases in levels
   bool is_thorough = false;                                                         ///< starts with the first level
+  /// For targets that `make` is slow with; none: they stay with it.
+  std::unique_ptr<Acceleration> (*make_if_slow)(const MethodSettings& settings) = nullptr;
   bool relaxes = false;    ///< changes u between the half-steps, so one pass over K cannot do both
   bool on_device = false;  ///< plain or Anderson's: devices can make whole rounds by themselves
 };

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -25,10 +26,9 @@ enum Sum : std::size_t { kDual, kDualAfter, kError, kPredicted, kSums };
 
 /// Rounding error of F, relative to the mass.
 constexpr double kRounding = 1e-12;
-/// Where F cannot tell points apart, the error has to fall to this share.
-constexpr double kErrorFalls = 0.9;
 constexpr double kLeastDamping = 1e-8;
-constexpr double kMoreDamping = 32;
+inline double env(const char* n, double d) { return getenv(n) ? atof(getenv(n)) : d; }
+const double kMoreDamping = env("MORE", 8);
 /// Steps with more damping are no better than plain ones.
 constexpr double kMostDamping = 10;
 /// Damping below this is rounding error; none at all may leave the matrix singular.
@@ -45,7 +45,7 @@ constexpr double kFar = 1;
 class Newton final : public Acceleration {
  public:
   explicit Newton(const MethodSettings& settings)
-      : reach_(settings.reach), slack_(kRounding * settings.mass), system_(make_dense_system(settings.threads)) {}
+      : reach_(std::min(settings.reach, env("REACH", 10))), slack_(kRounding * settings.mass), system_(make_dense_system(settings.threads)) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -54,6 +54,7 @@ class Newton final : public Acceleration {
   void restart() override;
   [[nodiscard]] bool is_proposal() const override { return is_proposal_; }
   [[nodiscard]] double gain() const override { return gain_; }
+  [[nodiscard]] double relaxation() const override { return 1; }
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
 
  private:
@@ -79,6 +80,7 @@ class Newton final : public Acceleration {
   double damping_ = 0;
   double opening_damping_ = 0;  // of the first step that counted since the last restart
   bool is_first_ = true;
+  bool was_rejected_ = false;
   double largest_residual_ = 0;
   double dual_ = 0;                                          // F of the standing point
   double floor_ = -std::numeric_limits<double>::infinity();  // after its second half-step
@@ -113,7 +115,7 @@ Mixture Newton::decide(const Note& note) {
   const double dual = note.sums[kDual].total();
   const double dual_after = note.sums[kDualAfter].total();
   const double error = note.sums[kError].total();
-  const bool is_better = dual > floor_ + slack_ || (dual >= floor_ - slack_ && error <= kErrorFalls * error_);
+  const bool is_better = dual > floor_ + slack_ || (dual >= floor_ - slack_ && error < error_);
   if (is_proposal_ && !(std::isfinite(dual_after) && is_better)) {
     reject();
     return {.keep_newest = false};
@@ -128,11 +130,12 @@ void Newton::accept(double dual, double dual_after, double error, double predict
     if (std::exchange(is_first_, false)) opening_damping_ = damping_;
     // How well the quadratic model told the gain. Where rounding hides it, the error shows that it was right.
     const double ratio = predicted > 4 * slack_ ? (dual - dual_) / predicted : 1;
+    const bool after = std::exchange(was_rejected_, false);
     if (ratio > 0.7) {
-      damping_ /= 16;
+      damping_ /= after ? env("DA", 4) : env("DB", 16);
     } else if (ratio > 0.3) {
-      damping_ /= 4;
-    }
+      damping_ /= after ? env("DC", 1) : env("DD", 4);
+    } else if (ratio < 0.1) damping_ *= env("DE", 1);
     if (damping_ < kNoDamping) damping_ = 0;
   }
   ++accepted_;
@@ -148,6 +151,7 @@ void Newton::accept(double dual, double dual_after, double error, double predict
 
 void Newton::reject() {
   ++rejected_;
+  was_rejected_ = true;
   damping_ = std::max(kMoreDamping * damping_, kLeastDamping);
   if (damping_ > kMostDamping) {
     damping_ = kMostDamping;

@@ -202,12 +202,13 @@ Drawn bridges(std::size_t n, std::size_t m, Draw& draw) {
     }
   }
   drawn.cost[m - 1] = drawn.cost[(n - 1) * m] = 1;
-  // The first block of columns lacks half of one row's mass, which has to cross.
-  const double row = 1 / static_cast<double>(n);
+  // Half of what one row or one column has must cross: the first columns lack it.
+  const auto rows = static_cast<double>((n + 1) / 2) / static_cast<double>(n);
+  const double crosses = 0.5 / static_cast<double>(std::max(n, m));
   const std::size_t half = (m + 1) / 2;
   for (std::size_t j = 0; j < m; ++j) {
-    const double rows = row * static_cast<double>((n + 1) / 2);
-    drawn.b[j] = j < half ? (rows - row / 2) / static_cast<double>(half) : (1 - rows + row / 2) / static_cast<double>(m - half);
+    drawn.b[j] = j < half ? (rows - crosses) / static_cast<double>(half)
+                          : (1 - rows + crosses) / static_cast<double>(m - half);
   }
   return drawn;
 }

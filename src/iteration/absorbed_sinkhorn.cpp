@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "core/parallel.hpp"
@@ -19,9 +18,9 @@ namespace {
 
 /// Upper bound on one step of log v, in every precision.
 constexpr double kLongestReach = 64;
-/// Rounds that may be left to be made by acceleration, and that Newton's method may take at the last level.
-const double kPatienceWithAnderson = getenv("PA") ? atof(getenv("PA")) : 100;
-const std::int64_t kPatienceWithNewton = getenv("PN") ? atol(getenv("PN")) : 40;
+/// Rounds that acceleration may need at the last level, and Newton's method at the level where it takes over.
+constexpr double kPatienceWithAnderson = 220;
+constexpr std::int64_t kPatienceWithNewton = 40;
 
 }  // namespace
 
@@ -39,11 +38,11 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       m_(problem.m()),
       pacing_(pacing),
       // At most a third of the rounds may be spent on levels above the last.
-      annealing_(
-          pacing.method.anneals && !problem.has_initial_g && std::min(problem.rows.size(), problem.columns.size()) > 1
-              ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations / 3,
-                        pacing.method.is_thorough)
-              : Annealing(problem.epsilon)),
+      annealing_(pacing.method.anneals && !problem.has_initial_g &&
+                         std::min(problem.rows.size(), problem.columns.size()) > 1
+                     ? Annealing(problem.epsilon, problem.largest_cost, problem.mass,
+                                 monitor.options().max_iterations / 3, pacing.method.is_thorough)
+                     : Annealing(problem.epsilon)),
       epsilon_(annealing_.epsilon()),
       phi_(n_),
       psi_(m_) {}
@@ -250,9 +249,9 @@ void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
       continue;
     }
     const double error = error_of(monitor_.options().norm, notes[k].error_b);
-    const bool is_slow = annealing_.is_last()
-                             ? escalation.watch.is_slow_to(monitor_.tolerance(), iteration_, error, kPatienceWithAnderson)
-                             : escalation.watch.is_long_on_the_way(iteration_);
+    const bool is_slow = annealing_.is_last() ? escalation.watch.is_slow_to(monitor_.tolerance(), iteration_, error,
+                                                                            kPatienceWithAnderson)
+                                              : escalation.watch.is_long_on_the_way(iteration_);
     if (!is_slow) continue;
     escalation.at = iteration_;
     escalation.level = levels_;

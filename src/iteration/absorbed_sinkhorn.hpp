@@ -210,8 +210,8 @@ class AbsorbedSinkhorn {
     std::int64_t level = 0;  // number of levels begun then
   };
   std::vector<Escalation> escalations_;
-  std::vector<Mixture> mixtures_;                             // decided after a round, one per slot
-  std::int64_t rejected_before_ = 0;                          // of finished targets
+  std::vector<Mixture> mixtures_;     // decided after a round, one per slot
+  std::int64_t rejected_before_ = 0;  // of finished targets
   std::int64_t levels_ = 0;
   std::int64_t openings_ = 0;
   /// The centre of the column potentials at the end of a level.

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <cstdlib>
 
 namespace fedsinkhorn {
 
@@ -60,10 +59,10 @@ class Annealing {
   /// The gain at which a level has served its purpose.
   [[nodiscard]] double goal() const { return good_enough_ * mass_; }
   /// From now on, fewer levels that are solved almost to the end: for methods that converge fast at the end.
-  [[nodiscard]] bool is_thorough() const { return good_enough_ != kGoodEnough; }
+  [[nodiscard]] bool is_thorough() const { return good_enough_ == kAlmostSolved; }
   void be_thorough() {
-    good_enough_ = getenv("GOAL") ? atof(getenv("GOAL")) : kAlmostSolved;
-    ratio_ = getenv("RATIO") ? 1/atof(getenv("RATIO")) : kThoroughRatio;
+    good_enough_ = kAlmostSolved;
+    ratio_ = kThoroughRatio;
   }
 
   /// Call after every round at another level, including the one that opens it.
@@ -103,7 +102,7 @@ class Annealing {
   static constexpr double kThoroughRatio = 1.0 / 3;
   /// Corresponds to an L1 error of about 0.002: KL is at least half its square.
   static constexpr double kGoodEnough = 2e-6;
-  /// An L1 error of about 1e-6.
+  /// An L1 error of about 4e-6.
   static constexpr double kAlmostSolved = 1e-11;
   /// Rounds within which the error should halve, and KL fall with its square.
   static constexpr std::int64_t kPatience = 8;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -20,15 +19,15 @@ class StallWatch {
     left_ = 0;
   }
 
-  /// Call after a round of the last level, with its error. Returns whether more than `patience` rounds are left to the
-  /// goal at the rate of the last kWindow.
+  /// Call after a round of the last level, with its error. Returns whether the level would take more than `patience`
+  /// rounds at the rate of the last kWindow.
   [[nodiscard]] bool is_slow_to(double goal, std::int64_t iteration, double error, double patience) {
     best_.push_back(std::min(error, best_.empty() ? error : best_.back()));
     if (best_.size() > kWindow + 1) best_.pop_front();
     if (iteration - begun_ < kGrace || best_.size() <= kWindow) return false;
     const double fallen = std::log(best_.front() / best_.back());
     left_ = best_.back() > goal ? kWindow * std::log(best_.back() / goal) / fallen : 0;
-    return !(left_ <= patience);
+    return !(static_cast<double>(iteration - begun_) + left_ <= patience);
   }
   /// The same for a level on the way, where a rough result is enough and should not take long.
   [[nodiscard]] bool is_long_on_the_way(std::int64_t iteration) const { return iteration - begun_ > kLongOnTheWay; }
@@ -39,7 +38,7 @@ class StallWatch {
  private:
   static constexpr std::size_t kWindow = 16;
   static constexpr std::int64_t kGrace = 24;
-  static inline const std::int64_t kLongOnTheWay = getenv("LW") ? atol(getenv("LW")) : 40;
+  static constexpr std::int64_t kLongOnTheWay = 40;
 
   std::int64_t begun_ = 0;
   std::deque<double> best_;  // smallest error so far, of the last rounds

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -11,6 +12,10 @@ namespace {
 
 /// Rows of B formed at a time.
 constexpr std::size_t kRowsAtOnce = 512;
+
+/// Entries of B and of its products are compared with 1, to which damping adds at least 1e-15. Smaller ones would turn
+/// into subnormal numbers on the way, which are slow.
+constexpr double kNegligible = 1e-22;
 
 double dot(std::span<const double> x, std::span<const double> y) {
   return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
@@ -48,7 +53,10 @@ class DenseSystem final : public NewtonSystem {
       kernel.copy_rows(first, count, rows.data());
       parallel_chunks(threads_, count, [&](std::size_t i, std::size_t) {
         double* row = rows.data() + i * m;
-        for (std::size_t j = 0; j < m; ++j) row[j] *= row_scale[first + i] * column_scale[j];
+        for (std::size_t j = 0; j < m; ++j) {
+          const double entry = row[j] * (row_scale[first + i] * column_scale[j]);
+          row[j] = entry < kNegligible ? 0 : entry;
+        }
       });
       gram_->add_gram(rows.data(), count, threads_);
     }
@@ -83,7 +91,10 @@ class DenseSystem final : public NewtonSystem {
     const double norm2 = dot(null_, null_);
     parallel_chunks(threads_, matrix.size(), [&](std::size_t i, std::size_t) {
       double* row = matrix.row(i);
-      for (std::size_t j = 0; j <= i; ++j) row[j] = null_[i] * null_[j] / norm2 - row[j];
+      for (std::size_t j = 0; j <= i; ++j) {
+        const double entry = null_[i] * null_[j] / norm2 - row[j];
+        row[j] = std::abs(entry) < kNegligible ? 0 : entry;
+      }
       row[i] += 1 + damping;
     });
     double failures = matrix.factorize(threads_) ? 0 : 1;

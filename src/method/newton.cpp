@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -27,8 +26,9 @@ enum Sum : std::size_t { kDual, kDualAfter, kError, kPredicted, kSums };
 /// Rounding error of F, relative to the mass.
 constexpr double kRounding = 1e-12;
 constexpr double kLeastDamping = 1e-8;
-inline double env(const char* n, double d) { return getenv(n) ? atof(getenv(n)) : d; }
-const double kMoreDamping = env("MORE", 8);
+constexpr double kMoreDamping = 8;
+/// Longest step of log v: beyond, the quadratic model has nothing to say.
+constexpr double kReach = 10;
 /// Steps with more damping are no better than plain ones.
 constexpr double kMostDamping = 10;
 /// Damping below this is rounding error; none at all may leave the matrix singular.
@@ -45,7 +45,9 @@ constexpr double kFar = 1;
 class Newton final : public Acceleration {
  public:
   explicit Newton(const MethodSettings& settings)
-      : reach_(std::min(settings.reach, env("REACH", 10))), slack_(kRounding * settings.mass), system_(make_dense_system(settings.threads)) {}
+      : reach_(std::min(settings.reach, kReach)),
+        slack_(kRounding * settings.mass),
+        system_(make_dense_system(settings.threads)) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -54,7 +56,6 @@ class Newton final : public Acceleration {
   void restart() override;
   [[nodiscard]] bool is_proposal() const override { return is_proposal_; }
   [[nodiscard]] double gain() const override { return gain_; }
-  [[nodiscard]] double relaxation() const override { return 1; }
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
 
  private:
@@ -71,16 +72,16 @@ class Newton final : public Acceleration {
   const std::unique_ptr<NewtonSystem> system_;
   std::vector<double> a_, b_;
   Point candidate_, standing_;
-  ScaledPlan plan_;                 // of the standing point
+  ScaledPlan plan_;                   // of the standing point
   std::vector<double> h_, y_, root_;  // D^1/2 times the residual, the solution, D^1/2
-  bool is_assembled_ = false;       // the system of the standing point
+  bool is_assembled_ = false;         // the system of the standing point
   bool wants_step_ = false, is_proposal_ = false;
-  double predicted_ = 0;            // own share of the gain that the quadratic model promises
+  double predicted_ = 0;  // own share of the gain that the quadratic model promises
 
   double damping_ = 0;
   double opening_damping_ = 0;  // of the first step that counted since the last restart
   bool is_first_ = true;
-  bool was_rejected_ = false;
+  bool was_rejected_ = false;  // the round before
   double largest_residual_ = 0;
   double dual_ = 0;                                          // F of the standing point
   double floor_ = -std::numeric_limits<double>::infinity();  // after its second half-step
@@ -130,12 +131,12 @@ void Newton::accept(double dual, double dual_after, double error, double predict
     if (std::exchange(is_first_, false)) opening_damping_ = damping_;
     // How well the quadratic model told the gain. Where rounding hides it, the error shows that it was right.
     const double ratio = predicted > 4 * slack_ ? (dual - dual_) / predicted : 1;
-    const bool after = std::exchange(was_rejected_, false);
+    const bool was_rejected = std::exchange(was_rejected_, false);
     if (ratio > 0.7) {
-      damping_ /= after ? env("DA", 4) : env("DB", 16);
-    } else if (ratio > 0.3) {
-      damping_ /= after ? env("DC", 1) : env("DD", 4);
-    } else if (ratio < 0.1) damping_ *= env("DE", 1);
+      damping_ /= was_rejected ? 4 : 16;
+    } else if (ratio > 0.3 && !was_rejected) {
+      damping_ /= 4;
+    }
     if (damping_ < kNoDamping) damping_ = 0;
   }
   ++accepted_;

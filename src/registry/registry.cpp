@@ -33,7 +33,8 @@ Registry<TopologyEntry>& topologies() {
 
 Registry<MethodEntry>& methods() {
   static Registry<MethodEntry> entries = {
-      MethodEntry{.name = "auto", .make = make_anderson, .anneals = true, .make_if_slow = make_newton, .on_device = true},
+      MethodEntry{
+          .name = "auto", .make = make_anderson, .anneals = true, .make_if_slow = make_newton, .on_device = true},
       MethodEntry{.name = "anderson", .make = make_anderson, .on_device = true},
       MethodEntry{.name = "newton", .make = make_newton, .anneals = true, .is_thorough = true},
       MethodEntry{.name = "overrelaxed", .make = make_overrelaxation, .relaxes = true},

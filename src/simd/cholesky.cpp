@@ -41,8 +41,8 @@ void SymmetricMatrix::add_gram(const double* rows, std::size_t count, int thread
   parallel_chunks(threads, pairs.size(), [&](std::size_t chunk, std::size_t) {
     const Range i = tile(size_, pairs[chunk].i);
     const Range j = tile(size_, pairs[chunk].j);
-    multiply_from_left_add(i.size(), j.size(), count, rows + i.first, size_, rows + j.first, size_, row(i.first) + j.first,
-                           size_);
+    multiply_from_left_add(i.size(), j.size(), count, rows + i.first, size_, rows + j.first, size_,
+                           row(i.first) + j.first, size_);
   });
 }
 
@@ -75,8 +75,8 @@ bool SymmetricMatrix::factorize(int threads) {
     parallel_chunks(threads, tiles - k - 1, [&](std::size_t chunk, std::size_t) {
       const Range i = tile(size_, k + 1 + chunk);
       const BlasTurn turn;
-      cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, static_cast<blasint>(i.size()), width,
-                  1, corner, stride, row(i.first) + at.first, stride);
+      cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, static_cast<blasint>(i.size()),
+                  width, 1, corner, stride, row(i.first) + at.first, stride);
     });
     const std::vector<Pair> pairs = lower_tiles(k + 1, tiles);
     parallel_chunks(threads, pairs.size(), [&](std::size_t chunk, std::size_t) {

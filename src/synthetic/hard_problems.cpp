@@ -84,7 +84,9 @@ Drawn clusters(std::size_t n, std::size_t m, Draw& draw) {
 
 template <std::size_t dimensions>
 Drawn normal_clouds(std::size_t n, std::size_t m, Draw& draw) {
-  const auto cloud = [&](std::size_t count) { return points(count, dimensions, [&](std::size_t) { return draw.normal(); }); };
+  const auto cloud = [&](std::size_t count) {
+    return points(count, dimensions, [&](std::size_t) { return draw.normal(); });
+  };
   const Points x = cloud(n);
   return {squared_distances(x, cloud(m)), uniform_masses(n), uniform_masses(m)};
 }
@@ -207,8 +209,8 @@ Drawn bridges(std::size_t n, std::size_t m, Draw& draw) {
   const double crosses = 0.5 / static_cast<double>(std::max(n, m));
   const std::size_t half = (m + 1) / 2;
   for (std::size_t j = 0; j < m; ++j) {
-    drawn.b[j] = j < half ? (rows - crosses) / static_cast<double>(half)
-                          : (1 - rows + crosses) / static_cast<double>(m - half);
+    drawn.b[j] =
+        j < half ? (rows - crosses) / static_cast<double>(half) : (1 - rows + crosses) / static_cast<double>(m - half);
   }
   return drawn;
 }

@@ -74,12 +74,14 @@ class RowKernel final : public Kernel {
   void copy_rows(std::size_t first, std::size_t count, double* to) override {
     rows_.build(threads_);
     const std::size_t m = rows_.columns();
-    parallel_chunks(threads_, (count + cpu::kRowBlock - 1) / cpu::kRowBlock, [&](std::size_t chunk, std::size_t thread) {
-      const std::size_t at = chunk * cpu::kRowBlock;
-      const std::size_t some = std::min(cpu::kRowBlock, count - at);
-      const auto block = rows_.strip_at(first + at, some, 0, stride(), scratch_[thread]);
-      for (std::size_t k = 0; k < some; ++k) std::copy_n(block.data + k * block.stride, m, to + (at + k) * m);
-    });
+    parallel_chunks(threads_, (count + cpu::kRowBlock - 1) / cpu::kRowBlock,
+                    [&](std::size_t chunk, std::size_t thread) {
+                      const std::size_t at = chunk * cpu::kRowBlock;
+                      const std::size_t some = std::min(cpu::kRowBlock, count - at);
+                      const auto block = rows_.strip_at(first + at, some, 0, stride(), scratch_[thread]);
+                      for (std::size_t k = 0; k < some; ++k)
+                        std::copy_n(block.data + k * block.stride, m, to + (at + k) * m);
+                    });
   }
   [[nodiscard]] std::string pass_plan() const override { return kIsStored ? describe(two_uses_.best()) : ""; }
 
@@ -340,12 +342,12 @@ class RowKernel final : public Kernel {
   PassTuner rows_once_;     // for those that form only q
   PassTuner columns_once_;  // for those that form only r
   std::vector<typename Rows::Scratch> scratch_;
-  Buffer<V> v_;               // targets x stride
-  Buffer<double> sums_;       // partial sums of r
-  Buffer<V> block_scalings_;  // targets x rows of a block
-  Buffer<V> products_;        // a block's share of r, where products are narrower than sums
+  Buffer<V> v_;                  // targets x stride
+  Buffer<double> sums_;          // partial sums of r
+  Buffer<V> block_scalings_;     // targets x rows of a block
+  Buffer<V> products_;           // a block's share of r, where products are narrower than sums
   Buffer<double> row_scalings_;  // q and w q of weighted()
-  Buffer<V> converted_;       // a block of rows, where the stored ones cannot be multiplied as they are
+  Buffer<V> converted_;          // a block of rows, where the stored ones cannot be multiplied as they are
 };
 
 }  // namespace fedsinkhorn

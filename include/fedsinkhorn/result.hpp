@@ -51,6 +51,16 @@ struct TraceRow {
   std::int64_t rejected = 0;  ///< iterations rejected so far, summed over targets
   std::size_t history = 0;    ///< differences used for the next point
   double omega = 1;           ///< relaxation of the next iteration
+  std::int64_t newton = 0;    ///< Newton steps tried so far, summed over targets
+};
+
+/// What Newton's method did, if it was used.
+struct NewtonReport {
+  std::int64_t steps = 0;     ///< tried, summed over targets; each is an iteration
+  std::int64_t products = 0;  ///< with the Hessian, in conjugate gradients; they count as iterations
+  std::int64_t from = 0;      ///< method auto: the iteration after which the first target took to it; 0: none did
+  std::size_t targets = 0;    ///< method auto: targets that did
+  std::string reason;         ///< method auto: why the first one did
 };
 
 /// Bytes by purpose.
@@ -138,12 +148,13 @@ struct Result {
   /// Roughly the marginal error below which rounding in the chosen precision dominates; f_rest and g_rest included.
   double error_floor = 0;
 
-  double solve_seconds = 0;              ///< iterations only; virtual seconds with transport simulated
-  double virtual_seconds = 0;            ///< transport simulated: time at which the last client had its result; else 0
-  double wall_seconds = 0;               ///< including reading, checking and building
-  std::int64_t absorptions = 0;          ///< rebuilds of the kernel around new potentials
-  std::int64_t rejected = 0;             ///< rejected iterations, summed over targets; they count as iterations
-  std::int64_t levels = 0;               ///< levels of epsilon before the last
+  double solve_seconds = 0;      ///< iterations only; virtual seconds with transport simulated
+  double virtual_seconds = 0;    ///< transport simulated: time at which the last client had its result; else 0
+  double wall_seconds = 0;       ///< including reading, checking and building
+  std::int64_t absorptions = 0;  ///< rebuilds of the kernel around new potentials
+  std::int64_t rejected = 0;     ///< rejected iterations, summed over targets; they count as iterations
+  std::int64_t levels = 0;       ///< levels of epsilon before the last
+  NewtonReport newton;
   std::size_t targets_solved_alone = 0;  ///< targets too far from the others to share their kernel
   std::uint64_t kernel_bytes = 0;
   std::string simd;

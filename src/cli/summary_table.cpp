@@ -106,7 +106,12 @@ std::string summary_table(const Result& result, const Options& options, double e
   std::string method = result.method;
   if (result.levels > 0) method += fmt::format(", {} levels of epsilon", result.levels);
   if (result.rejected > 0) method += fmt::format(", {} rejected rounds", result.rejected);
+  if (result.newton.steps > 0) method += fmt::format(", {} Newton steps", result.newton.steps);
+  if (result.newton.products > 0) method += fmt::format(" with {} products", result.newton.products);
   line("method", method);
+  if (result.newton.from > 0) {
+    line("", fmt::format("Newton after iteration {}: {}", result.newton.from, result.newton.reason));
+  }
   if (result.clients.size() > 1) line("clients", clients_line(result));
   if (result.clock_is_virtual) {
     line("simulated", fmt::format("{:.6g} virtual seconds, seed {}; times above are virtual, too",

@@ -146,6 +146,12 @@ void add_what_ran(Json& json, const Result& result, const Options& options) {
   json["absorptions"] = result.absorptions;
   json["rejected_rounds"] = result.rejected;
   json["epsilon_levels"] = result.levels;
+  json["newton"] = {{"steps", result.newton.steps}, {"products", result.newton.products}};
+  if (result.newton.from > 0) {
+    json["newton"]["from_iteration"] = result.newton.from;
+    json["newton"]["targets"] = result.newton.targets;
+    json["newton"]["reason"] = result.newton.reason;
+  }
 }
 
 Json client_json(const ClientReport& client) {
@@ -229,10 +235,10 @@ std::string delays_csv(std::span<const DelayRow> delays) {
 }
 
 std::string trace_csv(std::span<const TraceRow> trace) {
-  std::string text = "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega\n";
+  std::string text = "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega,newton\n";
   for (const TraceRow& row : trace) {
-    text += fmt::format("{},{:.6f},{},{},{},{},{},{}\n", row.iteration, row.seconds, row.error_a, row.error_b,
-                        row.epsilon, row.rejected, row.history, row.omega);
+    text += fmt::format("{},{:.6f},{},{},{},{},{},{},{}\n", row.iteration, row.seconds, row.error_a, row.error_b,
+                        row.epsilon, row.rejected, row.history, row.omega, row.newton);
   }
   return text;
 }

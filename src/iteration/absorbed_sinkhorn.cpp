@@ -19,7 +19,8 @@ namespace {
 /// Upper bound on one step of log v, in every precision.
 constexpr double kLongestReach = 64;
 /// Rounds that acceleration may need at the last level, and Newton's method at the level where it takes over.
-constexpr double kPatienceWithAnderson = 220;
+constexpr double kPatienceWithAnderson = 240;
+constexpr double kPatienceOnTheWay = 48;
 constexpr std::int64_t kPatienceWithNewton = 40;
 
 }  // namespace
@@ -91,7 +92,7 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
 
 std::unique_ptr<Acceleration> AbsorbedSinkhorn::made(
     std::unique_ptr<Acceleration> (*make)(const MethodSettings&)) const {
-  return make({pacing_.memory, longest_step(), problem_.mass, pacing_.ops, threads_});
+  return make({pacing_.memory, pacing_.most_memory, longest_step(), problem_.mass, pacing_.ops, threads_});
 }
 
 double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, std::log(safe_scaling_) / 2); }
@@ -249,10 +250,15 @@ void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
       continue;
     }
     const double error = error_of(monitor_.options().norm, notes[k].error_b);
-    const bool is_slow = annealing_.is_last() ? escalation.watch.is_slow_to(monitor_.tolerance(), iteration_, error,
-                                                                            kPatienceWithAnderson)
-                                              : escalation.watch.is_long_on_the_way(iteration_);
-    if (!is_slow) continue;
+    const double goal = annealing_.is_last() ? monitor_.tolerance() : std::sqrt(2 * annealing_.goal() * problem_.mass);
+    const double patience = annealing_.is_last() ? kPatienceWithAnderson : kPatienceOnTheWay;
+    if (!escalation.watch.is_slow_to(goal, iteration_, error, patience) ||
+        annealing_.may_begin(accelerations_[k]->gain()))
+      continue;
+    if (newton_.targets++ == 0) {
+      newton_.from = iteration_;
+      newton_.reason = escalation.watch.reason(epsilon_);
+    }
     escalation.at = iteration_;
     escalation.level = levels_;
     rejected_before_ += accelerations_[k]->rejected();

@@ -67,6 +67,7 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
   [[nodiscard]] std::int64_t rejected() const { return pace().rejected; }
   [[nodiscard]] std::int64_t levels() const { return levels_; }
+  [[nodiscard]] NewtonReport newton() const;
   /// Rounds that built the kernel on the fly.
   [[nodiscard]] std::int64_t openings() const { return openings_; }
 
@@ -212,6 +213,7 @@ class AbsorbedSinkhorn {
   std::vector<Escalation> escalations_;
   std::vector<Mixture> mixtures_;     // decided after a round, one per slot
   std::int64_t rejected_before_ = 0;  // of finished targets
+  NewtonReport newton_;               // steps: of finished targets
   std::int64_t levels_ = 0;
   std::int64_t openings_ = 0;
   /// The centre of the column potentials at the end of a level.

@@ -33,13 +33,21 @@ void AbsorbedSinkhorn::record(std::int64_t iteration, MarginalErrors errors) {
 }
 
 Pace AbsorbedSinkhorn::pace() const {
-  Pace pace{epsilon_, !annealing_.is_last(), rejected_before_ + seen_ahead_.rejected, seen_ahead_.history, 1};
+  Pace pace{epsilon_, !annealing_.is_last(), rejected_before_ + seen_ahead_.rejected, seen_ahead_.history,
+            1,        newton_.steps};
   for (const auto& acceleration : accelerations_) {
     pace.rejected += acceleration->rejected();
     pace.history = std::max(pace.history, acceleration->history());
     pace.omega = std::max(pace.omega, acceleration->relaxation());
+    pace.newton += acceleration->newton_steps();
   }
   return pace;
+}
+
+NewtonReport AbsorbedSinkhorn::newton() const {
+  NewtonReport report = newton_;
+  report.steps = pace().newton;
+  return report;
 }
 
 // errors_b: for (u, old v), where the rows are exact. In the L1 norm the update of v cannot make the row error larger
@@ -210,6 +218,7 @@ void AbsorbedSinkhorn::remove(std::size_t slot) {
   mixtures_.erase(mixtures_.begin() + at);
   if (is_accelerated()) {
     rejected_before_ += accelerations_[slot]->rejected();
+    newton_.steps += accelerations_[slot]->newton_steps();
     accelerations_.erase(accelerations_.begin() + at);
     escalations_.erase(escalations_.begin() + at);
   }

@@ -42,6 +42,8 @@ class Annealing {
     look_again_ = iteration + kPatience;
     return is_slow_;
   }
+  /// Whether levels may still begin by themselves, given the gain of a target.
+  [[nodiscard]] bool may_begin(double gain) const { return is_trying_ && gain > goal(); }
   /// Whether levels begin because progress was slow; if so, epsilon is that of the first level.
   [[nodiscard]] bool begins(std::int64_t iteration) {
     if (!is_trying_ || !is_slow_) return false;
@@ -61,6 +63,7 @@ class Annealing {
   /// From now on, fewer levels that are solved almost to the end: for methods that converge fast at the end.
   [[nodiscard]] bool is_thorough() const { return good_enough_ == kAlmostSolved; }
   void be_thorough() {
+    is_trying_ = is_slow_ = false;
     good_enough_ = kAlmostSolved;
     ratio_ = kThoroughRatio;
   }

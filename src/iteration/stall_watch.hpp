@@ -1,11 +1,14 @@
 // Whether an accelerated target makes too little progress at its level of epsilon.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <string>
 
 namespace fedsinkhorn {
 
@@ -19,7 +22,7 @@ class StallWatch {
     left_ = 0;
   }
 
-  /// Call after a round of the last level, with its error. Returns whether the level would take more than `patience`
+  /// Call after every round that counts, with its error. Returns whether the level would take more than `patience`
   /// rounds at the rate of the last kWindow.
   [[nodiscard]] bool is_slow_to(double goal, std::int64_t iteration, double error, double patience) {
     best_.push_back(std::min(error, best_.empty() ? error : best_.back()));
@@ -29,16 +32,17 @@ class StallWatch {
     left_ = best_.back() > goal ? kWindow * std::log(best_.back() / goal) / fallen : 0;
     return !(static_cast<double>(iteration - begun_) + left_ <= patience);
   }
-  /// The same for a level on the way, where a rough result is enough and should not take long.
-  [[nodiscard]] bool is_long_on_the_way(std::int64_t iteration) const { return iteration - begun_ > kLongOnTheWay; }
-
-  /// Rounds that the last look found to be left; infinite if the error did not fall.
-  [[nodiscard]] double left() const { return left_; }
+  /// In words, after is_slow_to() has returned true.
+  [[nodiscard]] std::string reason(double epsilon) const {
+    const double error = best_.back();
+    if (!(left_ < 1e6)) return fmt::format("at epsilon {:g} the error stayed at {:.1e}", epsilon, error);
+    return fmt::format("at epsilon {:g} and an error of {:.1e}, about {:.0f} more rounds of acceleration were expected",
+                       epsilon, error, left_);
+  }
 
  private:
   static constexpr std::size_t kWindow = 16;
-  static constexpr std::int64_t kGrace = 24;
-  static constexpr std::int64_t kLongOnTheWay = 40;
+  static constexpr std::int64_t kGrace = 40;
 
   std::int64_t begun_ = 0;
   std::deque<double> best_;  // smallest error so far, of the last rounds

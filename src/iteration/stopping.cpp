@@ -20,7 +20,8 @@ void Monitor::record(std::int64_t iteration, MarginalErrors errors, std::size_t 
   const double error_a = problem_.as_given(errors.a);
   const double error_b = problem_.as_given(errors.b);
   if (iteration > last_row_.iteration) {
-    last_row_ = {iteration, seconds, error_a, error_b, pace.epsilon, pace.rejected, pace.history, pace.omega};
+    last_row_ = {iteration,     seconds,      error_a,    error_b,    pace.epsilon,
+                 pace.rejected, pace.history, pace.omega, pace.newton};
     if (rows_seen_++ % trace_stride_ == 0) trace_.push_back(last_row_);
     if (trace_.size() == kMostTraceRows) thin_out_trace();
   }

@@ -19,6 +19,7 @@ struct Pace {
   std::int64_t rejected = 0;   ///< rounds so far, over all targets
   std::size_t history = 0;     ///< the longest of any target
   double omega = 1;            ///< the largest of any target
+  std::int64_t newton = 0;     ///< Newton steps so far, over all targets
 };
 
 /// Keeps time, the trace and the limits, and informs the observer.

@@ -92,11 +92,14 @@ class Acceleration {
   /// Number of differences of earlier rounds that the next point uses.
   [[nodiscard]] virtual std::size_t history() const { return 0; }
   [[nodiscard]] virtual std::int64_t rejected() const = 0;
+  /// Newton steps proposed so far.
+  [[nodiscard]] virtual std::int64_t newton_steps() const { return 0; }
 };
 
 /// Parameters of a method.
 struct MethodSettings {
-  std::size_t history = 0;  ///< differences kept
+  std::size_t history = 0;       ///< differences kept
+  std::size_t most_history = 0;  ///< the most to be kept where they turn out to be too few
   double reach = 0;         ///< largest change of log v in one step that the kernel's precision allows
   double mass = 1;          ///< total of b
   const cpu::SumOps& ops;   ///< must outlive the method

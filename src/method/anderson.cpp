@@ -97,8 +97,11 @@ std::vector<double> regularized_solution(const Square& matrix, const std::vector
 
 class Anderson final : public Acceleration {
  public:
-  Anderson(std::size_t memory, double reach, double mass, const cpu::SumOps& ops)
-      : memory_(memory), ops_(ops), control_(reach, mass) {}
+  explicit Anderson(const MethodSettings& settings)
+      : memory_(settings.history),
+        most_memory_(std::max(settings.history, settings.most_history)),
+        ops_(settings.ops),
+        control_(settings.reach, settings.mass) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -128,10 +131,15 @@ class Anderson final : public Acceleration {
   [[nodiscard]] static Seen seen_in(const Note& note);
   [[nodiscard]] Mixture shorten();
   void push(const Note& note);
+  void remember_more(double residual2);
   void drop_differences(std::size_t keep);
   void extrapolate();
 
-  const std::size_t memory_;
+  std::size_t memory_;  // differences kept
+  const std::size_t most_memory_;
+  std::size_t looked_ = 0;                                         // rounds that counted since the last look
+  double residual2_before_ = std::numeric_limits<double>::infinity();  // smallest before the last look
+  double residual2_since_ = std::numeric_limits<double>::infinity();   // and since
   const cpu::SumOps& ops_;
 
   std::vector<double> weights_, log_b_;
@@ -239,6 +247,7 @@ Mixture Anderson::decide(const Note& note) {
   if (is_proposal() && !control_.accepts(seen)) return shorten();
   if (control_.accept(seen, !is_proposal())) drop_differences(kKeptAfterRejection);
   push(note);
+  remember_more(seen.residual2);
   extrapolate();
   return {true, differences_.size() + 1, gamma_};
 }
@@ -286,6 +295,17 @@ void Anderson::push(const Note& note) {
   has_latest_ = true;
 }
 
+// If the residual has not fallen to a tenth in twice as many rounds as there are differences, they are too few to span
+// the slow directions.
+void Anderson::remember_more(double residual2) {
+  residual2_since_ = std::min(residual2_since_, residual2);
+  if (++looked_ < 2 * memory_) return;
+  if (residual2_since_ > 0.01 * residual2_before_) memory_ = std::min(2 * memory_, most_memory_);
+  residual2_before_ = std::min(residual2_before_, residual2_since_);
+  residual2_since_ = std::numeric_limits<double>::infinity();
+  looked_ = 0;
+}
+
 void Anderson::drop_differences(std::size_t keep) {
   while (differences_.size() > keep) {
     differences_.pop_front();
@@ -324,7 +344,7 @@ void Anderson::restart() {
 }  // namespace
 
 std::unique_ptr<Acceleration> make_anderson(const MethodSettings& settings) {
-  return std::make_unique<Anderson>(settings.history, settings.reach, settings.mass, settings.ops);
+  return std::make_unique<Anderson>(settings);
 }
 
 }  // namespace fedsinkhorn

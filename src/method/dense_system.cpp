@@ -13,9 +13,8 @@ namespace {
 /// Rows of B formed at a time.
 constexpr std::size_t kRowsAtOnce = 512;
 
-/// Entries of B and of its products are compared with 1, to which damping adds at least 1e-15. Smaller ones would turn
-/// into subnormal numbers on the way, which are slow.
-constexpr double kNegligible = 1e-22;
+/// Entries of B and of its products are compared with 1, to which damping adds at least 1e-15.
+constexpr double kNegligible = 1e-18;
 
 double dot(std::span<const double> x, std::span<const double> y) {
   return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);

@@ -25,7 +25,7 @@ enum Sum : std::size_t { kDual, kDualAfter, kError, kPredicted, kSums };
 
 /// Rounding error of F, relative to the mass.
 constexpr double kRounding = 1e-12;
-constexpr double kLeastDamping = 1e-8;
+constexpr double kLeastDamping = 1e-5;
 constexpr double kMoreDamping = 8;
 /// Longest step of log v: beyond, the quadratic model has nothing to say.
 constexpr double kReach = 10;
@@ -57,6 +57,7 @@ class Newton final : public Acceleration {
   [[nodiscard]] bool is_proposal() const override { return is_proposal_; }
   [[nodiscard]] double gain() const override { return gain_; }
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
+  [[nodiscard]] std::int64_t newton_steps() const override { return steps_; }
 
  private:
   /// This client's slices of a point, and what is known about it.
@@ -87,7 +88,7 @@ class Newton final : public Acceleration {
   double floor_ = -std::numeric_limits<double>::infinity();  // after its second half-step
   double error_ = 0;
   double gain_ = std::numeric_limits<double>::infinity();
-  std::int64_t accepted_ = 0, rejected_ = 0;
+  std::int64_t accepted_ = 0, rejected_ = 0, steps_ = 0;
 };
 
 void Newton::describe(const RoundOfTarget& round, Note& note) {
@@ -219,6 +220,7 @@ void Newton::propose(KernelAccess& kernel, std::span<double> x) {
     predicted_ += d * (b_[j] - standing_.c[j]) - share * mu * share * mu * y_[j] * (h_[j] - damping_ * y_[j]) / 2;
   }
   is_proposal_ = true;
+  ++steps_;
 }
 
 // The standing point is lost, and with it the system.

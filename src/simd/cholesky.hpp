@@ -2,10 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace fedsinkhorn::cpu {
+
+/// Rows without their zeros: row i has the entries [starts[i], starts[i + 1]), columns ascending.
+struct SparseRows {
+  std::vector<std::size_t> starts{0};
+  std::vector<std::uint32_t> columns;
+  std::vector<double> values;
+};
 
 /// A symmetric matrix of which only the lower triangle counts, row by row. Work is cut into tiles, always the same
 /// ones: results do not depend on the number of threads.
@@ -17,7 +25,7 @@ class SymmetricMatrix {
   [[nodiscard]] double* row(std::size_t i) { return entries_.data() + i * size_; }
   [[nodiscard]] const double* row(std::size_t i) const { return entries_.data() + i * size_; }
 
-  /// Adds B' B, where B has `count` rows of size() numbers.
+  /// Adds B' B, where B has `count` rows of size() numbers. Fast where most of them are 0.
   void add_gram(const double* rows, std::size_t count, int threads);
   /// The lower triangle, row by row: what clients add up.
   [[nodiscard]] std::vector<double> triangle() const;
@@ -30,6 +38,9 @@ class SymmetricMatrix {
   void solve(std::span<double> x) const;
 
  private:
+  void add_dense_gram(const double* rows, std::size_t count, int threads);
+  void add_sparse_gram(const SparseRows& rows, int threads);
+
   std::size_t size_;
   std::vector<double> entries_;
 };

@@ -134,7 +134,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
-  const Pacing pacing{method, differences_kept(options, problem.targets), simd.sums};
+  const Pacing pacing{method, differences_kept(options, problem.targets),
+                      most_differences_kept(options, problem.targets), simd.sums};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
   // Describes the run, whether it finished or lost a client.
@@ -144,6 +145,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.absorptions = sinkhorn.absorptions();
     result.rejected = sinkhorn.rejected();
     result.levels = sinkhorn.levels();
+    result.newton = sinkhorn.newton();
     result.targets_solved_alone = sinkhorn.targets_solved_alone();
     result.simd = simd.name;
     result.threads = threads;

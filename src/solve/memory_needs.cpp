@@ -48,7 +48,7 @@ double kernel_bytes_for(const Options& options, const ClientShape& shape, int th
   if (kernel == nullptr) return 0;  // refused elsewhere
   const KernelSpec spec{options.precision, 1, threads};
   const bool accelerated = methods().find(resolved_method(options), "`method`").make != nullptr;
-  const std::size_t differences = accelerated ? differences_kept(options, shape.targets) : 0;
+  const std::size_t differences = accelerated ? most_differences_kept(options, shape.targets) : 0;
   const auto block_bytes = [&](std::size_t rows, std::size_t columns) {
     if (on_device && (rows == 0 || columns == 0)) return 0.0;  // kept on the host
     return kernel->bytes(spec, {rows, columns, shape.targets, shape.dimension, shape.entry_bytes, differences});
@@ -83,7 +83,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   }
   if (methods().find(resolved_method(options), "`method`").make != nullptr) {
     // Images of v wherever it is held, and differences of the own slice.
-    const auto kept = static_cast<double>(differences_kept(options, shape.targets));
+    const auto kept = static_cast<double>(most_differences_kept(options, shape.targets));
     const auto columns = static_cast<double>(shape.columns);
     const double held = std::max(columns, static_cast<double>(shape.block_columns));
     bytes += targets * (kept + 1) * (held + 3 * columns) * sizeof(double);

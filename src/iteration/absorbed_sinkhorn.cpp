@@ -18,10 +18,6 @@ namespace {
 
 /// Upper bound on one step of log v, in every precision.
 constexpr double kLongestReach = 64;
-/// Rounds that acceleration may need at the last level, and Newton's method at the level where it takes over.
-constexpr double kPatienceWithAnderson = 240;
-constexpr double kPatienceOnTheWay = 48;
-constexpr std::int64_t kPatienceWithNewton = 40;
 
 }  // namespace
 
@@ -238,36 +234,6 @@ void AbsorbedSinkhorn::decide(std::span<const Note> notes) {
   }
 }
 
-// Targets that make too little progress continue with the method for slow ones, from the last image. If that does not
-// end soon either, all go through levels that are solved almost to the end.
-void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
-  if (pacing_.method.make_if_slow == nullptr || !topology_.holds_whole_rows()) return;
-  for (std::size_t k = 0; k < active(); ++k) {
-    Escalation& escalation = escalations_[k];
-    if (!mixtures_[k].keep_newest) continue;
-    if (escalation.at > 0) {
-      if (levels_ == escalation.level && iteration_ > escalation.at + kPatienceWithNewton) annealing_.start_over();
-      continue;
-    }
-    const double error = error_of(monitor_.options().norm, notes[k].error_b);
-    const double goal = annealing_.is_last() ? monitor_.tolerance() : std::sqrt(2 * annealing_.goal() * problem_.mass);
-    const double patience = annealing_.is_last() ? kPatienceWithAnderson : kPatienceOnTheWay;
-    if (!escalation.watch.is_slow_to(goal, iteration_, error, patience) ||
-        annealing_.may_begin(accelerations_[k]->gain()))
-      continue;
-    if (newton_.targets++ == 0) {
-      newton_.from = iteration_;
-      newton_.reason = escalation.watch.reason(epsilon_);
-    }
-    escalation.at = iteration_;
-    escalation.level = levels_;
-    rejected_before_ += accelerations_[k]->rejected();
-    accelerations_[k] = made(pacing_.method.make_if_slow);
-    mixtures_[k] = {};
-    annealing_.be_thorough();
-  }
-}
-
 // Chooses the start of the next round: a mixture that every holder of v forms by itself, or a point that the method
 // proposes and that is then shared.
 void AbsorbedSinkhorn::mix() {
@@ -313,7 +279,9 @@ bool AbsorbedSinkhorn::run_ahead() {
     if (monitor_.is_check(std::exchange(checked_, iteration), iteration)) {
       record(iteration, {seen.error_a, seen.error_b});
     }
-    return annealing_.is_last() ? annealing_.watch(iteration, seen.gain) : annealing_.is_done(iteration, seen.gain);
+    const bool levels =
+        annealing_.is_last() ? annealing_.watch(iteration, seen.gain) : annealing_.is_done(iteration, seen.gain);
+    return levels || is_worst_slow(iteration, seen);
   };
   stretch.lone.interrupted = [&] { return monitor_.interrupted(); };
   stretch.lone.b = masses_b;
@@ -342,8 +310,8 @@ LoneRounds AbsorbedSinkhorn::lone_rounds() {
   rounds.v = v_.data();
   rounds.norm = options.norm;
   // Virtual time is only counted for the verbs of a round.
-  const bool one_by_one =
-      options.local_steps > 1 || topology_.clients().communicator().clock_is_virtual() || !pacing_.method.on_device;
+  const bool one_by_one = options.local_steps > 1 || topology_.clients().communicator().clock_is_virtual() ||
+                          !pacing_.method.on_device || newton_.targets > 0 || iteration_ < watch_closely_until_;
   rounds.most = one_by_one ? 0 : options.max_iterations - 1 - iteration_;
   rounds.look_every = annealing_.patience();
   rounds.tolerance = annealing_.is_last() ? monitor_.tolerance() : 0;

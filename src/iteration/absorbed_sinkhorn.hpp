@@ -121,6 +121,9 @@ class AbsorbedSinkhorn {
   void set_unusable_apart(std::vector<Note>& notes);
   void decide(std::span<const Note> notes);
   void escalate(std::span<const Note> notes);
+  [[nodiscard]] bool can_escalate() const;
+  [[nodiscard]] bool is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const;
+  [[nodiscard]] bool is_worst_slow(std::int64_t iteration, const SeenRound& seen);
   [[nodiscard]] std::unique_ptr<Acceleration> made(std::unique_ptr<Acceleration> (*make)(const MethodSettings&)) const;
   void mix();
   void build_around_scalings();
@@ -211,9 +214,11 @@ class AbsorbedSinkhorn {
     std::int64_t level = 0;  // number of levels begun then
   };
   std::vector<Escalation> escalations_;
-  std::vector<Mixture> mixtures_;     // decided after a round, one per slot
-  std::int64_t rejected_before_ = 0;  // of finished targets
-  NewtonReport newton_;               // steps: of finished targets
+  StallWatch worst_watch_;                // of all targets, in rounds made by a device
+  std::int64_t watch_closely_until_ = 0;  // until this iteration, rounds are made one by one
+  std::vector<Mixture> mixtures_;         // decided after a round, one per slot
+  std::int64_t rejected_before_ = 0;      // of finished targets
+  NewtonReport newton_;                   // steps: of finished targets
   std::int64_t levels_ = 0;
   std::int64_t openings_ = 0;
   /// The centre of the column potentials at the end of a level.

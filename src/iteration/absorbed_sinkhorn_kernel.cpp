@@ -274,6 +274,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
   ++made_here_;
   ++levels_;
   for (Escalation& escalation : escalations_) escalation.watch.begin(iteration_);
+  worst_watch_.begin(iteration_);
   return change_epsilon(annealing_.epsilon(), iteration_ - 1, false);
 }
 

@@ -40,9 +40,11 @@ class StallWatch {
                        epsilon, error, left_);
   }
 
+  /// Rounds of a level before it can be called slow.
+  static constexpr std::int64_t kGrace = 40;
+
  private:
   static constexpr std::size_t kWindow = 16;
-  static constexpr std::int64_t kGrace = 40;
 
   std::int64_t begun_ = 0;
   std::deque<double> best_;  // smallest error so far, of the last rounds

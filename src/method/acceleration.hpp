@@ -100,10 +100,10 @@ class Acceleration {
 struct MethodSettings {
   std::size_t history = 0;       ///< differences kept
   std::size_t most_history = 0;  ///< the most to be kept where they turn out to be too few
-  double reach = 0;         ///< largest change of log v in one step that the kernel's precision allows
-  double mass = 1;          ///< total of b
-  const cpu::SumOps& ops;   ///< must outlive the method
-  int threads = 1;          ///< for propose()
+  double reach = 0;              ///< largest change of log v in one step that the kernel's precision allows
+  double mass = 1;               ///< total of b
+  const cpu::SumOps& ops;        ///< must outlive the method
+  int threads = 1;               ///< for propose()
 };
 
 [[nodiscard]] std::unique_ptr<Acceleration> make_anderson(const MethodSettings& settings);

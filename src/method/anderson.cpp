@@ -137,7 +137,7 @@ class Anderson final : public Acceleration {
 
   std::size_t memory_;  // differences kept
   const std::size_t most_memory_;
-  std::size_t looked_ = 0;                                         // rounds that counted since the last look
+  std::size_t looked_ = 0;                                             // rounds that counted since the last look
   double residual2_before_ = std::numeric_limits<double>::infinity();  // smallest before the last look
   double residual2_since_ = std::numeric_limits<double>::infinity();   // and since
   const cpu::SumOps& ops_;

@@ -27,7 +27,6 @@ class DenseSystem final : public NewtonSystem {
   void assemble(KernelAccess& kernel, const ScaledPlan& plan) override {
     plan_ = &plan;
     is_over_rows_ = kernel.clients() == 1 && plan.row_scale.size() < plan.column_scale.size();
-    gram_.emplace(is_over_rows_ ? plan.row_scale.size() : kernel.all_columns(plan.column_scale).size());
     if (is_over_rows_) {
       add_rows(kernel, plan);
     } else {
@@ -46,16 +45,13 @@ class DenseSystem final : public NewtonSystem {
     const std::vector<double> column_scale = kernel.all_columns(plan.column_scale);
     null_ = kernel.all_columns(plan.root_c);
     const std::size_t m = column_scale.size();
+    gram_.emplace(m);
     std::vector<double> rows(std::min(kRowsAtOnce, kernel.held_rows()) * m);
     for (std::size_t first = 0; first < kernel.held_rows(); first += kRowsAtOnce) {
       const std::size_t count = std::min(kRowsAtOnce, kernel.held_rows() - first);
       kernel.copy_rows(first, count, rows.data());
       parallel_chunks(threads_, count, [&](std::size_t i, std::size_t) {
-        double* row = rows.data() + i * m;
-        for (std::size_t j = 0; j < m; ++j) {
-          const double entry = row[j] * (row_scale[first + i] * column_scale[j]);
-          row[j] = entry < kNegligible ? 0 : entry;
-        }
+        scale(rows.data() + i * m, row_scale[first + i], column_scale);
       });
       gram_->add_gram(rows.data(), count, threads_);
     }
@@ -65,22 +61,23 @@ class DenseSystem final : public NewtonSystem {
     gram_->set_triangle(sums);
   }
 
-  // B B' in the same way, from B', some columns at a time.
   void add_rows(KernelAccess& kernel, const ScaledPlan& plan) {
     const std::size_t n = plan.row_scale.size();
     const std::size_t m = plan.column_scale.size();
     null_ = plan.root_a;
-    rows_.resize(n * m);
-    kernel.copy_rows(0, n, rows_.data());
-    std::vector<double> columns(std::min(kRowsAtOnce, m) * n);
-    for (std::size_t first = 0; first < m; first += kRowsAtOnce) {
-      const std::size_t count = std::min(kRowsAtOnce, m - first);
-      parallel_chunks(threads_, n, [&](std::size_t i, std::size_t) {
-        for (std::size_t j = 0; j < count; ++j) {
-          columns[j * n + i] = plan.row_scale[i] * rows_[i * m + first + j] * plan.column_scale[first + j];
-        }
-      });
-      gram_->add_gram(columns.data(), count, threads_);
+    gram_.emplace(n);
+    std::vector<double> rows(n * m);
+    kernel.copy_rows(0, n, rows.data());
+    parallel_chunks(threads_, n, [&](std::size_t i, std::size_t) {
+      scale(rows.data() + i * m, plan.row_scale[i], plan.column_scale);
+    });
+    gram_->set_products_of_rows(rows.data(), m, threads_);
+  }
+
+  static void scale(double* row, double row_scale, std::span<const double> column_scale) {
+    for (std::size_t j = 0; j < column_scale.size(); ++j) {
+      const double entry = row[j] * (row_scale * column_scale[j]);
+      row[j] = entry < kNegligible ? 0 : entry;
     }
   }
 
@@ -133,7 +130,6 @@ class DenseSystem final : public NewtonSystem {
   bool is_over_rows_ = false;
   std::optional<cpu::SymmetricMatrix> gram_;
   std::vector<double> null_;  // the eigenvector of gram_ with eigenvalue 1
-  std::vector<double> rows_;
 };
 
 }  // namespace

@@ -87,6 +87,16 @@ void SymmetricMatrix::add_dense_gram(const double* rows, std::size_t count, int 
   });
 }
 
+void SymmetricMatrix::set_products_of_rows(const double* rows, std::size_t length, int threads) {
+  const std::vector<Pair> pairs = lower_tiles(0, tiles_of(size_));
+  parallel_chunks(threads, pairs.size(), [&](std::size_t chunk, std::size_t) {
+    const Range i = tile(size_, pairs[chunk].i);
+    const Range j = tile(size_, pairs[chunk].j);
+    multiply_transposed(i.size(), j.size(), length, rows + i.first * length, length, rows + j.first * length, length,
+                        row(i.first) + j.first, size_);
+  });
+}
+
 std::vector<double> SymmetricMatrix::triangle() const {
   std::vector<double> result;
   result.reserve(size_ * (size_ + 1) / 2);

@@ -27,6 +27,8 @@ class SymmetricMatrix {
 
   /// Adds B' B, where B has `count` rows of size() numbers. Fast where most of them are 0.
   void add_gram(const double* rows, std::size_t count, int threads);
+  /// Becomes B B', where B has size() rows of `length` numbers.
+  void set_products_of_rows(const double* rows, std::size_t length, int threads);
   /// The lower triangle, row by row: what clients add up.
   [[nodiscard]] std::vector<double> triangle() const;
   void set_triangle(std::span<const double> triangle);

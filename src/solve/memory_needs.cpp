@@ -48,7 +48,7 @@ double kernel_bytes_for(const Options& options, const ClientShape& shape, int th
   if (kernel == nullptr) return 0;  // refused elsewhere
   const KernelSpec spec{options.precision, 1, threads};
   const bool accelerated = methods().find(resolved_method(options), "`method`").make != nullptr;
-  const std::size_t differences = accelerated ? most_differences_kept(options, shape.targets) : 0;
+  const std::size_t differences = accelerated ? differences_kept(options, shape.targets) : 0;
   const auto block_bytes = [&](std::size_t rows, std::size_t columns) {
     if (on_device && (rows == 0 || columns == 0)) return 0.0;  // kept on the host
     return kernel->bytes(spec, {rows, columns, shape.targets, shape.dimension, shape.entry_bytes, differences});

@@ -19,20 +19,21 @@ unsigned tiles_of(std::size_t lines) { return static_cast<unsigned>((lines + kTi
 
 template <class Costs, class S>
 __global__ void __launch_bounds__(kTileThreads)
-    fill_kernel_tiles(Costs costs, CostShape shape, const double* phi, const double* psi, double inverse_epsilon, S* to,
-                      std::size_t stride) {
+    fill_kernel_tiles(Costs costs, CostShape shape, Range rows, const double* phi, const double* psi,
+                      double inverse_epsilon, S* to, std::size_t stride) {
   __shared__ typename Costs::Shared shared;
   const std::size_t j0 = std::size_t{blockIdx.x} * kTile;
-  for (std::size_t i0 = std::size_t{blockIdx.y} * kTile; i0 < shape.rows; i0 += std::size_t{gridDim.y} * kTile) {
+  for (std::size_t i0 = rows.first + std::size_t{blockIdx.y} * kTile; i0 < rows.last;
+       i0 += std::size_t{gridDim.y} * kTile) {
     double cost[kEach][kEach];
     costs.load(shape, i0, j0, shared, cost);
     for (int a = 0; a < kEach; ++a) {
       const std::size_t i = tile_row(i0, a);
       for (int b = 0; b < kEach; ++b) {
         const std::size_t j = tile_column(j0, b);
-        if (i >= shape.rows || j >= shape.columns) continue;
+        if (i >= rows.last || j >= shape.columns) continue;
         const double value = exp((phi[i] + psi[j] - cost[a][b]) * inverse_epsilon);
-        to[i * stride + j] = static_cast<S>(value);
+        to[(i - rows.first) * stride + j] = static_cast<S>(value);
       }
     }
   }
@@ -254,15 +255,15 @@ std::size_t DeviceCosts::scratch_size(std::size_t rows, std::size_t columns) {
   return kPlanSums * kPlanTargets * std::max(along_rows, along_columns);
 }
 
-void DeviceCosts::fill_kernel(const double* phi, const double* psi, double epsilon, Storage storage, void* to,
-                              std::size_t stride, cudaStream_t stream) const {
-  if (rows_ == 0 || columns_ == 0) return;
+void DeviceCosts::fill_kernel(Range rows, const double* phi, const double* psi, double epsilon, Storage storage,
+                              void* to, std::size_t stride, cudaStream_t stream) const {
+  if (rows.empty() || columns_ == 0) return;
   const CostShape shape{rows_, columns_};
   constexpr unsigned most = 65535;  // maximum blocks of a grid in its second dimension
-  const dim3 grid(tiles_of(columns_), std::min(tiles_of(rows_), most));
+  const dim3 grid(tiles_of(columns_), std::min(tiles_of(rows.size()), most));
   with_costs(source_, [&](const auto& costs) {
     const auto fill = [&](auto* values) {
-      fill_kernel_tiles<<<grid, kTileThreads, 0, stream>>>(costs, shape, phi, psi, 1 / epsilon, values, stride);
+      fill_kernel_tiles<<<grid, kTileThreads, 0, stream>>>(costs, shape, rows, phi, psi, 1 / epsilon, values, stride);
     };
     switch (storage) {
       case Storage::float64: return fill(static_cast<double*>(to));

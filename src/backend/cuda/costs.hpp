@@ -8,6 +8,7 @@
 #include "backend/cuda/dense_pass.hpp"
 #include "backend/cuda/online.hpp"
 #include "backend/cuda/runtime.hpp"
+#include "core/range.hpp"
 
 namespace fedsinkhorn::cuda {
 
@@ -33,9 +34,9 @@ class DeviceCosts {
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
 
-  /// to[i * stride + j] = exp((phi_i + psi_j - C_ij) / epsilon).
-  void fill_kernel(const double* phi, const double* psi, double epsilon, Storage storage, void* to, std::size_t stride,
-                   cudaStream_t stream) const;
+  /// to[(i - rows.first) * stride + j] = exp((phi_i + psi_j - C_ij) / epsilon) for the given rows.
+  void fill_kernel(Range rows, const double* phi, const double* psi, double epsilon, Storage storage, void* to,
+                   std::size_t stride, cudaStream_t stream) const;
 
   /// s_i = log sum_j exp((psi_j - C_ij) / epsilon); -inf if the sum is empty.
   void row_log_sums(const double* psi, double epsilon, double* scratch, double* sums, cudaStream_t stream) const;

@@ -59,6 +59,9 @@ class OnDevice {
   explicit OnDevice(int device) { check(cudaSetDevice(device), "choosing a device"); }
 };
 
+/// Rows of K copied to the host at a time.
+constexpr std::size_t kRowsAtOnce = 64;
+
 /// Host memory outside, one device inside; every verb waits for its result.
 class CudaBlock final : public Block {
  public:
@@ -121,6 +124,19 @@ class CudaBlock final : public Block {
     download(on_rows_, targets * rows(), q);
     download(more_on_rows_, targets * rows(), u);
     download(more_on_columns_, targets * columns(), r);
+  }
+
+  // From the costs in float64, whatever K is stored in.
+  void copy_rows(std::size_t first, std::size_t count, double* to) override {
+    const OnDevice current(device_);
+    some_rows_.reserve(std::min(count, kRowsAtOnce) * columns());
+    for (std::size_t i = 0; i < count; i += kRowsAtOnce) {
+      const std::size_t some = std::min(kRowsAtOnce, count - i);
+      costs_.fill_kernel({first + i, first + i + some}, phi_.data(), psi_.data(), absorbed_epsilon_, Storage::float64,
+                         some_rows_.data(), columns(), stream_.get());
+      stream_.wait();
+      copy_to_host(some_rows_.data(), std::span(to + i * columns(), some * columns()));
+    }
   }
 
   std::int64_t run_alone(const LoneRounds& rounds) override {
@@ -220,6 +236,7 @@ class CudaBlock final : public Block {
   DeviceBuffer<double> phi_, psi_;
   DeviceBuffer<double> on_rows_, on_columns_;  // targets x rows, targets x columns
   DeviceBuffer<double> more_on_rows_, more_on_columns_;
+  DeviceBuffer<double> some_rows_;  // of K, on their way to the host
   DeviceBuffer<double> a_;
   DeviceBuffer<double> scratch_;
   PinnedBuffer<double> staging_;
@@ -231,8 +248,9 @@ double block_bytes(const BlockShape& shape, double kernel) {
   const auto targets = static_cast<double>(std::max(shape.targets, DeviceCosts::kPlanTargets));
   const double vectors = sizeof(double) * ((4 * targets + 4) * lines + DeviceCosts::kPlanSums * targets * lines);
   const double scratch = sizeof(double) * static_cast<double>(DeviceCosts::scratch_size(shape.rows, shape.columns));
+  const double some_rows = sizeof(double) * static_cast<double>(kRowsAtOnce) * static_cast<double>(shape.columns);
   return uploaded_bytes(shape.rows, shape.columns, shape.dimension, shape.entry_bytes) + kernel + vectors + scratch +
-         DeviceLoop::bytes(shape.targets, shape.rows, shape.columns, shape.differences);
+         some_rows + DeviceLoop::bytes(shape.targets, shape.rows, shape.columns, shape.differences);
 }
 
 }  // namespace

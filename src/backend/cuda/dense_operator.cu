@@ -22,7 +22,7 @@ class DenseOperator final : public Operator {
   [[nodiscard]] std::size_t columns() const override { return costs_.columns(); }
 
   void absorb(const double* phi, const double* psi, double epsilon, cudaStream_t stream) override {
-    costs_.fill_kernel(phi, psi, epsilon, kernel_.storage, values_.data(), stride_, stream);
+    costs_.fill_kernel({0, rows()}, phi, psi, epsilon, kernel_.storage, values_.data(), stride_, stream);
   }
   void apply(std::size_t targets, const double* v, double* q, cudaStream_t stream) override {
     if (targets == 1) return one_->apply(kernel_, v, q, stream);

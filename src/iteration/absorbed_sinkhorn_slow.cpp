@@ -1,0 +1,71 @@
+// Targets that acceleration is slow with: when they take to the method for slow ones, and why.
+//
+// Acceleration costs hardly more than a plain round, Newton's method many times as much, but it needs few rounds
+// whatever the problem. All decisions are based on counts of rounds and on errors that all clients share.
+#include <cmath>
+
+#include "iteration/absorbed_sinkhorn.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Rounds that acceleration may take at the last level, and at a level on the way, where a rough result is enough.
+constexpr double kPatienceAtTheEnd = 240;
+constexpr double kPatienceOnTheWay = 48;
+/// Rounds that Newton's method may take at the level where it begins: this level may be too far from the solution,
+/// since the ones before were solved roughly.
+constexpr std::int64_t kPatienceWithNewton = 40;
+
+}  // namespace
+
+// Whether acceleration makes too little progress with a target. Far from the solution at the first try, levels are
+// still to come.
+bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const {
+  const bool is_last = annealing_.is_last();
+  const double goal = is_last ? monitor_.tolerance() : std::sqrt(2 * annealing_.goal() * problem_.mass);
+  const double patience = is_last ? kPatienceAtTheEnd : kPatienceOnTheWay;
+  return watch.is_slow_to(goal, iteration, error, patience) && !annealing_.may_begin(gain);
+}
+
+// Targets that are slow continue with the method for slow ones, from the last image. If that does not end soon either,
+// all go through levels that are solved almost to the end.
+void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
+  if (!can_escalate()) return;
+  for (std::size_t k = 0; k < active(); ++k) {
+    Escalation& escalation = escalations_[k];
+    if (!mixtures_[k].keep_newest) continue;
+    if (escalation.at > 0) {
+      if (levels_ == escalation.level && iteration_ > escalation.at + kPatienceWithNewton) annealing_.start_over();
+      continue;
+    }
+    const double error = error_of(monitor_.options().norm, notes[k].error_b);
+    if (!is_slow(escalation.watch, iteration_, error, accelerations_[k]->gain())) continue;
+    if (newton_.targets++ == 0) {
+      newton_.from = iteration_;
+      newton_.reason = escalation.watch.reason(epsilon_);
+    }
+    escalation.at = iteration_;
+    escalation.level = levels_;
+    rejected_before_ += accelerations_[k]->rejected();
+    accelerations_[k] = made(pacing_.method.make_if_slow);
+    mixtures_[k] = {};
+    annealing_.be_thorough();
+  }
+}
+
+// The same for rounds made ahead by a device, of which only the worst target is known. If there are several, rounds are
+// made one by one for a while, so that all of them are seen.
+bool AbsorbedSinkhorn::is_worst_slow(std::int64_t iteration, const SeenRound& seen) {
+  if (!can_escalate()) return false;
+  if (active() == 1) return is_slow(escalations_[0].watch, iteration, seen.error_b, seen.gain);
+  if (!is_slow(worst_watch_, iteration, seen.error_b, seen.gain)) return false;
+  worst_watch_.begin(iteration);
+  watch_closely_until_ = iteration + 2 * StallWatch::kGrace;
+  return true;
+}
+
+bool AbsorbedSinkhorn::can_escalate() const {
+  return pacing_.method.make_if_slow != nullptr && topology_.holds_whole_rows() && monitor_.options().tolerance > 0;
+}
+
+}  // namespace fedsinkhorn

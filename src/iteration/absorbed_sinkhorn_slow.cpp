@@ -14,7 +14,7 @@ constexpr double kPatienceAtTheEnd = 240;
 constexpr double kPatienceOnTheWay = 48;
 /// Rounds that Newton's method may take at the level where it begins: this level may be too far from the solution,
 /// since the ones before were solved roughly.
-constexpr std::int64_t kPatienceWithNewton = 40;
+constexpr std::int64_t kPatienceWithNewton = 20;
 
 }  // namespace
 

@@ -118,8 +118,9 @@ struct MethodEntry {
   bool is_thorough = false;                                                         ///< starts with the first level
   /// For targets that `make` is slow with; none: they stay with it.
   std::unique_ptr<Acceleration> (*make_if_slow)(const MethodSettings& settings) = nullptr;
-  bool relaxes = false;    ///< changes u between the half-steps, so one pass over K cannot do both
-  bool on_device = false;  ///< plain or Anderson's: devices can make whole rounds by themselves
+  bool needs_whole_rows = false;  ///< each held by one client
+  bool relaxes = false;           ///< changes u between the half-steps, so one pass over K cannot do both
+  bool on_device = false;         ///< plain or Anderson's: devices can make whole rounds by themselves
 };
 
 }  // namespace fedsinkhorn

@@ -36,7 +36,8 @@ Registry<MethodEntry>& methods() {
       MethodEntry{
           .name = "auto", .make = make_anderson, .anneals = true, .make_if_slow = make_newton, .on_device = true},
       MethodEntry{.name = "anderson", .make = make_anderson, .on_device = true},
-      MethodEntry{.name = "newton", .make = make_newton, .anneals = true, .is_thorough = true},
+      MethodEntry{
+          .name = "newton", .make = make_newton, .anneals = true, .is_thorough = true, .needs_whole_rows = true},
       MethodEntry{.name = "overrelaxed", .make = make_overrelaxation, .relaxes = true},
       MethodEntry{.name = "sinkhorn", .on_device = true},
   };

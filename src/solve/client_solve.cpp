@@ -131,6 +131,11 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
+    if (method.needs_whole_rows && !topology->holds_whole_rows()) {
+      throw InputError("`method`",
+                       fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, entry.name),
+                       "use row-reduce, all-to-all or star, or method auto");
+    }
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;

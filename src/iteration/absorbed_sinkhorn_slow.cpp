@@ -2,6 +2,7 @@
 //
 // Acceleration costs hardly more than a plain round, Newton's method many times as much, but it needs few rounds
 // whatever the problem. All decisions are based on counts of rounds and on errors that all clients share.
+#include <algorithm>
 #include <cmath>
 
 #include "iteration/absorbed_sinkhorn.hpp"
@@ -9,12 +10,20 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Rounds that acceleration may take at the last level, and at a level on the way, where a rough result is enough.
-constexpr double kPatienceAtTheEnd = 240;
-constexpr double kPatienceOnTheWay = 48;
+/// Rounds that acceleration may take at the last level. A Newton step takes the time of about s / 15 rounds, s the
+/// shorter side, and there are about ten to make; but rounds are also exchanges, and their number is to be limited.
+double patience_at_the_end(const CheckedProblem& problem) {
+  const auto side = static_cast<double>(std::min(problem.rows.size(), problem.columns.size()));
+  return std::clamp(side, 50.0, 240.0);
+}
+/// Shares of that: for a level on the way, where a rough result is enough, and before a level can be called slow.
+constexpr double kOnTheWay = 0.2;
+constexpr double kGrace = 1.0 / 6;
 /// Rounds that Newton's method may take at the level where it begins: this level may be too far from the solution,
 /// since the ones before were solved roughly.
 constexpr std::int64_t kPatienceWithNewton = 20;
+/// Rounds made one by one after a device has seen that some target is slow.
+constexpr std::int64_t kWatchClosely = 80;
 
 }  // namespace
 
@@ -23,8 +32,9 @@ constexpr std::int64_t kPatienceWithNewton = 20;
 bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const {
   const bool is_last = annealing_.is_last();
   const double goal = is_last ? monitor_.tolerance() : std::sqrt(2 * annealing_.goal() * problem_.mass);
-  const double patience = is_last ? kPatienceAtTheEnd : kPatienceOnTheWay;
-  return watch.is_slow_to(goal, iteration, error, patience) && !annealing_.may_begin(gain);
+  const double patience = patience_at_the_end(problem_);
+  return watch.is_slow_to(goal, iteration, error, is_last ? patience : kOnTheWay * patience, kGrace * patience) &&
+         !annealing_.may_begin(gain);
 }
 
 // Targets that are slow continue with the method for slow ones, from the last image. If that does not end soon either,
@@ -60,7 +70,7 @@ bool AbsorbedSinkhorn::is_worst_slow(std::int64_t iteration, const SeenRound& se
   if (active() == 1) return is_slow(escalations_[0].watch, iteration, seen.error_b, seen.gain);
   if (!is_slow(worst_watch_, iteration, seen.error_b, seen.gain)) return false;
   worst_watch_.begin(iteration);
-  watch_closely_until_ = iteration + 2 * StallWatch::kGrace;
+  watch_closely_until_ = iteration + kWatchClosely;
   return true;
 }
 

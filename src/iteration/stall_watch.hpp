@@ -23,14 +23,15 @@ class StallWatch {
   }
 
   /// Call after every round that counts, with its error. Returns whether the level would take more than `patience`
-  /// rounds at the rate of the last kWindow.
-  [[nodiscard]] bool is_slow_to(double goal, std::int64_t iteration, double error, double patience) {
+  /// rounds at the rate of the last kWindow. The first `grace` rounds are not judged.
+  [[nodiscard]] bool is_slow_to(double goal, std::int64_t iteration, double error, double patience, double grace) {
     best_.push_back(std::min(error, best_.empty() ? error : best_.back()));
     if (best_.size() > kWindow + 1) best_.pop_front();
-    if (iteration - begun_ < kGrace || best_.size() <= kWindow) return false;
+    const auto rounds = static_cast<double>(iteration - begun_);
+    if (rounds < grace || best_.size() <= kWindow) return false;
     const double fallen = std::log(best_.front() / best_.back());
     left_ = best_.back() > goal ? kWindow * std::log(best_.back() / goal) / fallen : 0;
-    return !(static_cast<double>(iteration - begun_) + left_ <= patience);
+    return !(rounds + left_ <= patience);
   }
   /// In words, after is_slow_to() has returned true.
   [[nodiscard]] std::string reason(double epsilon) const {
@@ -39,9 +40,6 @@ class StallWatch {
     return fmt::format("at epsilon {:g} and an error of {:.1e}, about {:.0f} more rounds of acceleration were expected",
                        epsilon, error, left_);
   }
-
-  /// Rounds of a level before it can be called slow.
-  static constexpr std::int64_t kGrace = 40;
 
  private:
   static constexpr std::size_t kWindow = 16;

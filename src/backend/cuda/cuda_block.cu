@@ -7,6 +7,7 @@
 #include "backend/cuda/dense_operator.hpp"
 #include "backend/cuda/device_loop.hpp"
 #include "backend/cuda/online.hpp"
+#include "backend/cuda/transfer.hpp"
 #include "backend/cuda/upload.hpp"
 #include "cost/block_points.hpp"
 

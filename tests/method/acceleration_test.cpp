@@ -110,14 +110,12 @@ TEST_P(Acceleration, SaysWhenTheLimitIsReachedOnTheWay) {
   const OwnedProblem owned = GetParam().make(60, 1e-3, 3);
   const Problem problem = owned.view();
   for (const std::string& method : testing::methods_that_accelerate()) {
-    const std::int64_t needed = solve(problem, with_method(method)).iterations;
-    ASSERT_GT(needed, 13);
     for (const std::int64_t limit : {1, 2, 3, 5, 8, 13, 21, 34}) {
-      if (limit >= needed) break;
       SCOPED_TRACE(std::string(method) + ", limit " + std::to_string(limit));
       Options options = with_method(method);
       options.max_iterations = limit;
       const Result result = solve(problem, options);
+      if (result.status == Status::converged && limit > 13) continue;  // Newton's method needs about so many
       ASSERT_EQ(result.status, Status::iteration_limit);
       EXPECT_EQ(result.iterations, limit);
       EXPECT_EQ(result.trace.back().iteration, limit);

@@ -39,6 +39,7 @@ const std::vector<Section>& sections() {
       {"small", "what acceleration adds to an iteration of a small problem, and whole calls beside POT's",
        measure_small},
       {"small-epsilon", "what a small epsilon costs an iteration", measure_small_epsilon},
+      {"hard", "rounds of auto where acceleration alone is slow", measure_hard},
       {"online", "a kernel computed on the fly against the arithmetic it needs", measure_online},
       {"targets", "many targets against the two matrix products alone", measure_targets},
       {"peers", "the same iterations in PyTorch and POT", measure_peers},

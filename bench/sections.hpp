@@ -28,6 +28,8 @@ void measure_shared(const Settings& settings, Report& report);
 void measure_small(const Settings& settings, Report& report);
 /// What a small epsilon costs an iteration.
 void measure_small_epsilon(const Settings& settings, Report& report);
+/// Problems on which acceleration alone is slow: rounds and seconds of `auto`.
+void measure_hard(const Settings& settings, Report& report);
 /// A kernel computed on the fly against the arithmetic it cannot avoid.
 void measure_online(const Settings& settings, Report& report);
 /// Many targets at once against the two matrix products alone.

@@ -24,9 +24,13 @@ def from_folder(folder):
 
 
 class Problem:
-    """C_ij = |x_i - y_j|^2, masses a and b. given: a number of points, or a folder with X, Y, a and b."""
+    """C_ij = |x_i - y_j|^2, masses a and b. given: a number of points, or a folder with X, Y, a and b, or with C, a and
+    b."""
 
     def __init__(self, given):
+        if (Path(given) / "C.npy").exists():
+            self.cost, self.a, self.b = (np.load(Path(given) / f"{name}.npy") for name in "Cab")
+            return
         x, y, self.a, self.b = by_formula(int(given)) if given.isdigit() else from_folder(Path(given))
         self.cost = np.zeros((len(self.a), len(self.b)))
         for xk, yk in zip(x, y):

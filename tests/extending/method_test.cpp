@@ -1,5 +1,5 @@
-// A method in one file: Newton's on the semi-dual, by conjugate gradients. It asks for products with the plan, for sums
-// over the clients, and takes trial steps that may be rejected.
+// A method in one file: Newton's on the semi-dual, by conjugate gradients. It asks for products with the kernel, for
+// sums over the clients, and takes trial steps that may be rejected.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,26 +42,30 @@ class ToyNewton final : public Acceleration {
   }
   [[nodiscard]] bool wants_plan() const override { return is_accepted_; }
 
-  // H d = b - c with c the column sums of P' = diag(a / P 1) P, whose rows are right, H = diag(c) - P'' diag(1/a) P'.
-  void propose(PlanAccess& plan, std::span<double> x) override {
-    Vector ratio(a_.size());
+  // H d = b - c with u = a / K x, P = diag(u) K diag(x), c its column sums and H = diag(c) - P' diag(1/a) P.
+  void propose(KernelAccess& kernel, std::span<double> x) override {
+    Vector u(a_.size());
+    kernel.rows(x, u);
+    Vector weights(u.size());  // u^2 / a
+    for (std::size_t i = 0; i < u.size(); ++i) {
+      weights[i] = a_[i] / (u[i] * u[i]);
+      u[i] = a_[i] / u[i];
+    }
     Vector c(b_.size());
-    plan.rows(Vector(b_.size(), 1.0), ratio);
-    for (std::size_t i = 0; i < ratio.size(); ++i) ratio[i] = a_[i] / ratio[i];
-    plan.columns(ratio, c);
+    kernel.columns(u, c);
+    for (std::size_t j = 0; j < c.size(); ++j) c[j] *= x[j];
     const auto times_h = [&](const Vector& y) {
-      Vector rows(a_.size());
-      Vector result(b_.size());
-      plan.rows(y, rows);
-      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] *= ratio[i] * ratio[i] / a_[i];
-      plan.columns(rows, result);
-      for (std::size_t j = 0; j < result.size(); ++j) result[j] = c[j] * y[j] - result[j];
+      Vector xy(y.size());
+      Vector result(y.size());
+      for (std::size_t j = 0; j < y.size(); ++j) xy[j] = x[j] * y[j];
+      kernel.weighted(weights, xy, result);
+      for (std::size_t j = 0; j < y.size(); ++j) result[j] = c[j] * y[j] - x[j] * result[j];
       return result;
     };
     const auto dot = [&](const Vector& y, const Vector& z) {
       double sum = 0;
       for (std::size_t j = 0; j < y.size(); ++j) sum += y[j] * z[j];
-      plan.add_up({&sum, 1});
+      kernel.add_up({&sum, 1});
       return sum;
     };
     Vector d(b_.size());

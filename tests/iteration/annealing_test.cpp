@@ -19,7 +19,7 @@ std::int64_t watch_until_slow(Annealing& annealing, double gain, std::int64_t la
 
 /// One that was slow and has begun with levels.
 Annealing begun(double last_epsilon, std::int64_t budget = kManyRounds) {
-  Annealing annealing(last_epsilon, 1.0, 1.0, budget);
+  Annealing annealing(last_epsilon, 1.0, 1.0, budget, false);
   const std::int64_t iteration = watch_until_slow(annealing, 1.0, 100);
   EXPECT_TRUE(annealing.begins(iteration));
   return annealing;
@@ -34,13 +34,13 @@ TEST(Annealing, StaysWhereItIsUnlessItMayLeave) {
 }
 
 TEST(Annealing, ALargeEpsilonNeedsNoLevels) {
-  Annealing annealing(0.06, 1.0, 1.0, kManyRounds);
+  Annealing annealing(0.06, 1.0, 1.0, kManyRounds, false);
   EXPECT_EQ(watch_until_slow(annealing, 1.0, 1000), 1000);
   EXPECT_FALSE(annealing.begins(1000));
 }
 
 TEST(Annealing, BeginsAtATenthOfTheCostsOnceItIsSlow) {
-  Annealing annealing(1e-4, 3.0, 1.0, kManyRounds);
+  Annealing annealing(1e-4, 3.0, 1.0, kManyRounds, false);
   EXPECT_FALSE(annealing.begins(0)) << "not before it has been tried without";
   const std::int64_t slow_at = watch_until_slow(annealing, 1.0, 1000);
   EXPECT_LE(slow_at, 3 * annealing.patience());
@@ -50,7 +50,7 @@ TEST(Annealing, BeginsAtATenthOfTheCostsOnceItIsSlow) {
 }
 
 TEST(Annealing, DoesNotBeginWhileErrorsHalve) {
-  Annealing annealing(1e-4, 1.0, 1.0, kManyRounds);
+  Annealing annealing(1e-4, 1.0, 1.0, kManyRounds, false);
   double gain = 1e10;
   for (std::int64_t iteration = 1; iteration <= 200; ++iteration, gain *= 0.8) {  // KL to 0.17 of it in eight rounds
     EXPECT_FALSE(annealing.watch(iteration, gain)) << iteration;
@@ -58,9 +58,9 @@ TEST(Annealing, DoesNotBeginWhileErrorsHalve) {
 }
 
 TEST(Annealing, DoesNotBeginWhenTheErrorIsSmallOrTheBudgetSpent) {
-  Annealing near(1e-4, 1.0, 1.0, kManyRounds);
+  Annealing near(1e-4, 1.0, 1.0, kManyRounds, false);
   EXPECT_EQ(watch_until_slow(near, 0.9 * near.goal(), 1000), 1000);
-  Annealing late(1e-4, 1.0, 1.0, 5);
+  Annealing late(1e-4, 1.0, 1.0, 5, false);
   EXPECT_EQ(watch_until_slow(late, 1.0, 1000), 1000);
 }
 
@@ -110,6 +110,38 @@ TEST(Annealing, ThereAreLevelsOnce) {
   bool is_slow = false;
   for (std::int64_t iteration = 3002; iteration < 3100; ++iteration) is_slow = annealing.watch(iteration, 1.0);
   EXPECT_TRUE(is_slow);
+}
+
+TEST(Annealing, AThoroughOneBeginsWithTheFirstLevel) {
+  const Annealing annealing(1e-4, 3.0, 1.0, kManyRounds, true);
+  EXPECT_TRUE(annealing.is_thorough());
+  EXPECT_DOUBLE_EQ(annealing.epsilon(), 0.3);
+  const Annealing large(0.2, 3.0, 1.0, kManyRounds, true);
+  EXPECT_TRUE(large.is_last()) << "no levels are needed";
+}
+
+TEST(Annealing, BecomingThoroughMeansASmallerGoal) {
+  Annealing annealing = begun(1e-4);
+  EXPECT_FALSE(annealing.is_thorough());
+  const double goal = annealing.goal();
+  annealing.be_thorough();
+  EXPECT_TRUE(annealing.is_thorough());
+  EXPECT_LT(annealing.goal(), goal / 1000);
+}
+
+TEST(Annealing, LevelsStartOverOnce) {
+  Annealing annealing = begun(1e-4);
+  annealing.descend(1000);
+  ASSERT_FALSE(annealing.is_last());
+  annealing.start_over();
+  EXPECT_TRUE(annealing.is_last()) << "of the levels to begin";
+  ASSERT_TRUE(annealing.begins(1001));
+  EXPECT_DOUBLE_EQ(annealing.epsilon(), 0.1);
+  annealing.descend(1100);
+  const double epsilon = annealing.epsilon();
+  annealing.start_over();
+  EXPECT_EQ(annealing.epsilon(), epsilon);
+  EXPECT_FALSE(annealing.begins(1101));
 }
 
 }  // namespace

@@ -212,8 +212,9 @@ void draw_method(Draw& draw, Options& options) {
   const bool is_plain = is_asynchronous(options) || options.local_steps > 1 ||
                         options.stabilization == Stabilization::log || options.precision == Precision::digits50;
   using Names = std::vector<std::string>;
-  options.method = is_plain ? draw.one_of(Names{"auto", "sinkhorn"})
-                            : draw.one_of(Names{"auto", "auto", "sinkhorn", "sinkhorn", "anderson", "overrelaxed"});
+  options.method =
+      is_plain ? draw.one_of(Names{"auto", "sinkhorn"})
+               : draw.one_of(Names{"auto", "auto", "sinkhorn", "sinkhorn", "anderson", "newton", "overrelaxed"});
   options.max_iterations = options.precision == Precision::digits50 ? 1000 : 3000;
   options.check_every = draw.chance(0.3) ? 1 + static_cast<std::int64_t>(draw.below(20)) : 1;
   options.norm = draw.one_of<Norm>({Norm::l1, Norm::l1, Norm::l2, Norm::linf});

@@ -1,0 +1,203 @@
+// Problems on which acceleration alone is slow: how many rounds `auto` needs, and how long that takes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+#include "fedsinkhorn/npy.hpp"
+#include "fedsinkhorn/solve.hpp"
+#include "io/temporary_folder.hpp"
+#include "peer.hpp"
+#include "sections.hpp"
+#include "synthetic/hard_problems.hpp"
+
+namespace fedsinkhorn::bench {
+namespace {
+
+constexpr std::int64_t kMostRounds = 500;
+constexpr std::int64_t kUsualRounds = 250;
+constexpr double kShareOfUsual = 0.95;
+constexpr double kTolerance = 1e-9;
+constexpr double kEpsilons[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};  // of the largest cost
+
+struct Shape {
+  std::size_t n, m;
+};
+constexpr Shape kShapes[] = {{300, 300}, {500, 400}, {100, 2000}};
+constexpr Shape kSmallShapes[] = {{60, 60}, {50, 40}, {20, 150}};
+
+Problem problem_of(const HardProblem& drawn, double epsilon) {
+  Problem problem;
+  problem.cost = CostMatrix{MatrixView<double>{drawn.cost.data(), drawn.n, drawn.m}};
+  problem.epsilon = epsilon;
+  problem.a = drawn.a;
+  problem.b = {drawn.b.data(), drawn.m, 1};
+  return problem;
+}
+
+Options options_for(const char* method, int threads) {
+  Options options;
+  options.backend = "cpu";
+  options.method = method;
+  options.threads = threads;
+  options.tolerance = kTolerance;
+  options.max_iterations = kMostRounds;
+  return options;
+}
+
+/// A method on many problems.
+struct Tally {
+  std::vector<double> rounds;
+  double seconds = 0;
+  std::size_t converged = 0;
+
+  void solve_one(const Problem& problem, const char* method, int threads) {
+    const Result result = solve(problem, options_for(method, threads));
+    rounds.push_back(static_cast<double>(result.iterations));
+    seconds += result.wall_seconds;
+    if (result.status != Status::converged) return;
+    ++converged;
+    // Evaluated from the potentials and the costs as given. Sums there round otherwise than those the solver stops by.
+    if (!(std::max(result.exact_error.a, result.exact_error.b) <= 1.001 * kTolerance)) {
+      throw std::runtime_error(fmt::format("hard: {} says that it has converged at an error of {:.3g}", method,
+                                           std::max(result.exact_error.a, result.exact_error.b)));
+    }
+  }
+  void add(const Tally& other) {
+    rounds.insert(rounds.end(), other.rounds.begin(), other.rounds.end());
+    seconds += other.seconds;
+    converged += other.converged;
+  }
+};
+
+/// Methods take turns on every problem.
+struct Tallies {
+  Tally automatic, anderson;
+
+  void add(const Tallies& other) {
+    automatic.add(other.automatic);
+    anderson.add(other.anderson);
+  }
+};
+
+Tallies tallies_of(std::string_view family, std::span<const Shape> shapes, std::uint64_t seeds, int threads) {
+  Tallies tallies;
+  for (const Shape shape : shapes) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      const HardProblem drawn = hard_problem(family, shape.n, shape.m, seed);
+      for (const double epsilon : kEpsilons) {
+        tallies.automatic.solve_one(problem_of(drawn, epsilon), "auto", threads);
+        tallies.anderson.solve_one(problem_of(drawn, epsilon), "anderson", threads);
+      }
+    }
+  }
+  return tallies;
+}
+
+std::vector<std::string> row_of(std::string_view name, const Tallies& tallies) {
+  const Tally& automatic = tallies.automatic;
+  const Tally& anderson = tallies.anderson;
+  const auto rounds = [&](double share) { return fmt::format("{:.0f}", quantile(automatic.rounds, share)); };
+  return {std::string(name),
+          fmt::format("{}", automatic.rounds.size()),
+          fmt::format("{}", automatic.converged),
+          rounds(0.5),
+          rounds(0.95),
+          rounds(1),
+          duration_text(automatic.seconds),
+          fmt::format("{}", anderson.converged),
+          duration_text(anderson.seconds)};
+}
+
+void measure_families(const Settings& settings, Report& report) {
+  const std::span<const Shape> shapes = settings.quick ? kSmallShapes : kShapes;
+  const auto seeds = static_cast<std::uint64_t>(settings.quick ? 1 : settings.rounds(1));
+  std::string sizes;
+  for (const Shape shape : shapes) sizes += fmt::format("{} x {}, ", shape.n, shape.m);
+  report.note(fmt::format("{}epsilon {} to {} of the largest cost, {} seeds, {} threads at most", sizes, kEpsilons[0],
+                          *(std::end(kEpsilons) - 1), seeds, settings.threads));
+  report.note(
+      fmt::format("to an L1 error of {} in at most {} rounds; rounds and seconds include those of solves that "
+                  "do not converge",
+                  kTolerance, kMostRounds));
+  Table table({"", "problems", "converged", "median rounds", "95 %", "most", "seconds", "anderson converged",
+               "anderson seconds"});
+  Tallies all;
+  for (const std::string_view family : hard_families()) {
+    const Tallies tallies = tallies_of(family, shapes, seeds, settings.threads);
+    table.add(row_of(family, tallies));
+    report.value(fmt::format("{}: median rounds", family), median(tallies.automatic.rounds));
+    report.value(fmt::format("{}: seconds", family), tallies.automatic.seconds);
+    all.add(tallies);
+  }
+  table.add(row_of("all", all));
+  report.print(table);
+  const auto problems = static_cast<double>(all.automatic.rounds.size());
+  const auto usual = std::ranges::count_if(all.automatic.rounds, [](double rounds) { return rounds <= kUsualRounds; });
+  report.at_least(fmt::format("auto: share converged within {} rounds", kMostRounds),
+                  static_cast<double>(all.automatic.converged) / problems, 1);
+  report.at_least(fmt::format("auto: share within {} rounds", kUsualRounds), static_cast<double>(usual) / problems,
+                  kShareOfUsual);
+}
+
+// ---------------------------------------------------------------------------------------- beside the linear program
+
+constexpr std::string_view kBesideEmd[] = {"clusters-2", "clusters-8", "clusters-64"};
+constexpr double kEpsilonsBesideEmd[] = {1e-4, 1e-5};
+
+/// One run of each: what takes seconds to minutes is not a matter of microseconds.
+void solve_beside_emd(const Peer& pot, std::string_view family, std::size_t n, int threads, Table& table,
+                      Report& report) {
+  const HardProblem drawn = hard_problem(family, n, n, 1);
+  const TemporaryFolder folder;
+  write_npy(folder.path() / "C.npy", drawn.cost, std::array{n, n});
+  write_npy(folder.path() / "a.npy", drawn.a, std::array{n});
+  write_npy(folder.path() / "b.npy", drawn.b, std::array{n});
+  const nlohmann::json program = pot.ask("emd " + folder.path().string());
+  if (!program.at("warning").get<std::string>().empty()) {
+    throw std::runtime_error("hard: POT emd: " + program.at("warning").get<std::string>());
+  }
+  const double emd_seconds = program.at("seconds");
+  for (const double epsilon : kEpsilonsBesideEmd) {
+    const Result result = solve(problem_of(drawn, epsilon), options_for("auto", threads));
+    const double excess = result.cost.linear - program.at("cost").get<double>();
+    // Uniform masses: the entropy of a plan is between log n and 2 log n.
+    if (result.status == Status::converged &&
+        !(excess >= -1e-7 && excess <= epsilon * std::log(static_cast<double>(n)) + 1e-7)) {
+      throw std::runtime_error(
+          fmt::format("hard: {}, n = {}: the plan costs {:.3g} more than POT's", family, n, excess));
+    }
+    table.add({fmt::format("{}, n = {}", family, n), fmt::format("{}", epsilon), fmt::format("{}", result.iterations),
+               result.status == Status::converged ? duration_text(result.wall_seconds) : "not converged",
+               duration_text(emd_seconds), fmt::format("{:.3f}", result.wall_seconds / emd_seconds),
+               fmt::format("{:.2g}", excess)});
+    report.value(fmt::format("{}, n = {}, epsilon {}: seconds / POT emd's", family, n, epsilon),
+                 result.wall_seconds / emd_seconds);
+  }
+}
+
+void measure_beside_emd(const Settings& settings, Report& report) {
+  std::vector<std::size_t> sizes = {1000, 2000};
+  if (settings.quick) sizes = {200};
+  if (settings.n != 0) sizes = {settings.n};
+  report.note("beside the linear program, which POT's emd solves exactly on one thread; uniform masses, once each");
+  const auto pot = Peer::start("pot", "python3-pot", "10", 1, settings.threads, report);
+  if (!pot) return;
+  Table table({"", "epsilon", "rounds", "auto", "POT emd", "auto / emd", "cost above emd's"});
+  for (const std::size_t n : sizes) {
+    for (const std::string_view family : kBesideEmd) solve_beside_emd(*pot, family, n, settings.threads, table, report);
+  }
+  report.print(table);
+}
+
+}  // namespace
+
+void measure_hard(const Settings& settings, Report& report) {
+  measure_families(settings, report);
+  measure_beside_emd(settings, report);
+}
+
+}  // namespace fedsinkhorn::bench

@@ -1,0 +1,114 @@
+// How many rounds `auto` needs where plain Sinkhorn is hopeless.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "fedsinkhorn/solve.hpp"
+#include "support/hard.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using testing::OwnedProblem;
+
+constexpr std::int64_t kMostRounds = 500;
+constexpr std::int64_t kUsualRounds = 250;
+constexpr double kShareOfUsual = 0.95;
+
+Options limited() {
+  Options options;
+  options.threads = 1;
+  options.max_iterations = kMostRounds;
+  return options;
+}
+
+// Also where the limit allows no more: levels of epsilon get a share of it.
+class Rounds : public ::testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(HardProblems, Rounds, ::testing::Values(Options().max_iterations, kMostRounds),
+                         [](const auto& info) { return "Limit" + std::to_string(info.param); });
+
+TEST_P(Rounds, AutoNeedsAFewHundred) {
+  Options options = limited();
+  options.max_iterations = GetParam();
+  std::size_t problems = 0;
+  std::size_t usual = 0;
+  std::ostringstream slow;
+  for (const std::string_view family : hard_families()) {
+    for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{60, 60}, {50, 40}, {20, 150}}) {
+      OwnedProblem owned = testing::hard(family, n, m, 1, 1);
+      for (const double epsilon : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
+        owned.epsilon = epsilon;
+        const Result result = solve(owned.view(), options);
+        std::ostringstream label;
+        label << family << ", " << n << " x " << m << ", epsilon " << epsilon << ": " << result.iterations
+              << " iterations, errors " << result.error.a << " and " << result.error.b;
+        EXPECT_EQ(result.status, Status::converged) << label.str();
+        EXPECT_LE(result.iterations, kMostRounds) << label.str();
+        if (result.status == Status::converged) {
+          EXPECT_LE(std::max(result.error.a, result.error.b), 1e-9) << label.str();
+        }
+        ++problems;
+        if (result.iterations <= kUsualRounds) {
+          ++usual;
+        } else {
+          slow << "\n" << label.str();
+        }
+      }
+    }
+  }
+  EXPECT_GE(static_cast<double>(usual), kShareOfUsual * static_cast<double>(problems)) << slow.str();
+}
+
+// As reported: independent costs, uniform masses, a thousandth of the largest cost.
+TEST(HardProblems, IndependentCostsWithUniformMasses) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const OwnedProblem owned = testing::hard("random", 100, 100, 1e-3, seed);
+    Problem problem = owned.view();
+    EXPECT_EQ(solve(problem, limited()).status, Status::converged) << "seed " << seed;
+    problem.a = {};
+    problem.b = {};
+    EXPECT_EQ(solve(problem, limited()).status, Status::converged) << "seed " << seed << ", masses left out";
+  }
+}
+
+// A little mass must cross between blocks that are nearly separate: less than ends a level, more than the tolerance.
+// The potentials of the blocks then differ by the costs over epsilon, further than steps of the last level can carry
+// them.
+TEST(HardProblems, LittleMassBetweenBlocks) {
+  const OwnedProblem blocks = testing::hard("blocks", 50, 40, 1e-6, 6);
+  Options options = limited();
+  options.max_iterations = 10'000;
+  EXPECT_LE(solve(blocks.view(), options).iterations, kMostRounds);
+  const OwnedProblem line = testing::hard("anti-monge", 60, 60, 1e-5, 2);
+  options.method = "newton";
+  options.tolerance = 1e-11;
+  EXPECT_LE(solve(line.view(), options).iterations, kUsualRounds);
+}
+
+// One target that acceleration is slow with must not keep the others from converging, nor they it.
+TEST(HardProblems, OneHardTargetAmongEasyOnes) {
+  constexpr std::size_t n = 50;
+  constexpr std::size_t m = 40;
+  constexpr std::size_t targets = 4;
+  for (const std::string_view family : {"one-hot", "wide-masses", "dirichlet"}) {
+    const OwnedProblem hard = testing::hard(family, n, m, 1, 3);
+    OwnedProblem owned = testing::hard("square-2", n, m, 1, 3);
+    owned.targets = targets;
+    owned.b = testing::random_problem(n, m, 1, 9, targets).b;
+    for (std::size_t j = 0; j < m; ++j) owned.b[j * targets + 2] = hard.b[j];
+    for (const double epsilon : {1e-2, 1e-3, 1e-4, 1e-5}) {
+      SCOPED_TRACE(std::string(family) + ", epsilon " + std::to_string(epsilon));
+      owned.epsilon = epsilon;
+      const Result result = solve(owned.view(), limited());
+      for (std::size_t k = 0; k < targets; ++k) {
+        EXPECT_EQ(result.per_target[k].status, Status::converged) << "target " << k;
+        EXPECT_LE(result.per_target[k].error.a, 1e-9) << "target " << k;
+        EXPECT_LE(result.per_target[k].error.b, 1e-9) << "target " << k;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fedsinkhorn

@@ -42,4 +42,11 @@ class NewtonSystem {
 /// all, over the rows.
 [[nodiscard]] std::unique_ptr<NewtonSystem> make_dense_system(int threads);
 
+/// By conjugate gradients, preconditioned with the same matrix of a sparse plan.
+[[nodiscard]] std::unique_ptr<NewtonSystem> make_cg_system(int threads);
+
+/// The faster one for a plan of that size; the same at all clients. Collective.
+[[nodiscard]] std::unique_ptr<NewtonSystem> make_newton_system(KernelAccess& kernel, const ScaledPlan& plan,
+                                                               int threads);
+
 }  // namespace fedsinkhorn

@@ -1,0 +1,131 @@
+// Conjugate gradients for ((1 + damping) - B'B) y = h, preconditioned with the same matrix of a truncated plan.
+//
+// A product with B'B is a pass over K and the messages of a round. The preconditioner is known to every client; a
+// client applies it to the whole residual and keeps its own slice. All decisions use sums over all clients.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "method/laplacian_factor.hpp"
+#include "method/newton_system.hpp"
+#include "method/truncated_plan.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Entries per line of the truncated plan.
+constexpr std::size_t kKeep = 16;
+constexpr std::size_t kLeastKeep = 2;
+/// Decrease of r'z, the residual in the preconditioner's norm, squared. Newton's method gains nothing from more.
+constexpr double kDecrease = 1e-4;
+constexpr int kMostProducts = 60;
+
+class CgSystem final : public NewtonSystem {
+ public:
+  explicit CgSystem(int threads) : threads_(threads) {}
+
+  void assemble(KernelAccess& kernel, const ScaledPlan& plan) override {
+    plan_ = &plan;
+    weights_.resize(plan.row_scale.size());
+    std::ranges::transform(plan.row_scale, weights_.begin(), [](double x) { return x * x; });
+    const std::vector<double> root_c = kernel.all_columns(plan.root_c);
+    const LargestEntries largest = largest_entries(kernel, plan, kKeep, threads_);
+    factor_ = nullptr;
+    for (std::size_t keep = kKeep; !factor_; keep /= 2) {
+      const auto edges = kernel.add_up_sparse(edges_between_columns(largest, keep, root_c, threads_),
+                                              root_c.size() * root_c.size());
+      factor_ = make_laplacian_factor(edges, root_c, keep <= kLeastKeep, threads_);
+    }
+    norm2_ = 0;
+    for (const double x : plan.root_c) norm2_ += x * x;
+    kernel.add_up({&norm2_, 1});
+    factorized_for_.reset();
+  }
+
+  bool solve(KernelAccess& kernel, double damping, std::span<const double> h, std::span<double> y) override;
+  [[nodiscard]] std::int64_t products() const override { return products_; }
+
+ private:
+  bool factorize(KernelAccess& kernel, double damping);
+  double precondition(KernelAccess& kernel, std::span<const double> r, std::span<double> z);
+  void multiply(KernelAccess& kernel, double damping, std::span<const double> p, std::span<double> product);
+
+  const int threads_;
+  const ScaledPlan* plan_ = nullptr;
+  std::vector<double> weights_;  // of the rows in B'B
+  double norm2_ = 0;             // |root_c|^2
+  std::unique_ptr<LaplacianFactor> factor_;
+  std::optional<double> factorized_for_;  // damping
+  std::vector<double> scaled_;
+  std::int64_t products_ = 0;
+};
+
+// False at all clients if it fails at any.
+bool CgSystem::factorize(KernelAccess& kernel, double damping) {
+  if (factorized_for_ == damping) return true;
+  factorized_for_.reset();
+  double failures = factor_->factorize(damping) ? 0 : 1;
+  kernel.add_up({&failures, 1});
+  if (failures > 0) return false;
+  factorized_for_ = damping;
+  return true;
+}
+
+// z = the part of M^-1 r orthogonal to root_c. Returns r'z.
+double CgSystem::precondition(KernelAccess& kernel, std::span<const double> r, std::span<double> z) {
+  std::vector<double> all = kernel.all_columns(r);
+  factor_->solve(all);
+  const double* solution = all.data() + kernel.first_column();
+  std::array<double, 3> sums{};  // r'z, root_c'z, root_c'r
+  for (std::size_t j = 0; j < z.size(); ++j) {
+    sums[0] += r[j] * solution[j];
+    sums[1] += plan_->root_c[j] * solution[j];
+    sums[2] += plan_->root_c[j] * r[j];
+  }
+  kernel.add_up(sums);
+  for (std::size_t j = 0; j < z.size(); ++j) z[j] = solution[j] - sums[1] / norm2_ * plan_->root_c[j];
+  return sums[0] - sums[1] * sums[2] / norm2_;
+}
+
+void CgSystem::multiply(KernelAccess& kernel, double damping, std::span<const double> p, std::span<double> product) {
+  scaled_.resize(p.size());
+  for (std::size_t j = 0; j < p.size(); ++j) scaled_[j] = plan_->column_scale[j] * p[j];
+  kernel.weighted(weights_, scaled_, product);
+  for (std::size_t j = 0; j < p.size(); ++j) product[j] = (1 + damping) * p[j] - plan_->column_scale[j] * product[j];
+  ++products_;
+}
+
+bool CgSystem::solve(KernelAccess& kernel, double damping, std::span<const double> h, std::span<double> y) {
+  if (!factorize(kernel, damping)) return false;
+  std::ranges::fill(y, 0.0);
+  std::vector<double> r(h.begin(), h.end());
+  std::vector<double> z(r.size());
+  std::vector<double> product(r.size());
+  double rz = precondition(kernel, r, z);
+  const double goal = kDecrease * rz;
+  std::vector<double> p = z;
+  for (int k = 0; k < kMostProducts && rz > goal; ++k) {
+    multiply(kernel, damping, p, product);
+    double curvature = 0;
+    for (std::size_t j = 0; j < p.size(); ++j) curvature += p[j] * product[j];
+    kernel.add_up({&curvature, 1});
+    const double step = rz / curvature;
+    if (!(curvature > 0 && std::isfinite(step))) return k > 0;
+    for (std::size_t j = 0; j < p.size(); ++j) {
+      y[j] += step * p[j];
+      r[j] -= step * product[j];
+    }
+    const double before = rz;
+    rz = precondition(kernel, r, z);
+    if (!std::isfinite(rz)) return false;
+    for (std::size_t j = 0; j < p.size(); ++j) p[j] = z[j] + rz / before * p[j];
+  }
+  return std::isfinite(rz);
+}
+
+}  // namespace
+
+std::unique_ptr<NewtonSystem> make_cg_system(int threads) { return std::make_unique<CgSystem>(threads); }
+
+}  // namespace fedsinkhorn

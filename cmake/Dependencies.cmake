@@ -3,7 +3,6 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Boost REQUIRED)
-find_package(Eigen3 3.3 REQUIRED NO_MODULE)
 find_package(Threads REQUIRED)
 if(FEDSINKHORN_MPI)
   set(MPI_CXX_SKIP_MPICXX ON) # the old C++ bindings: unused, and full of warnings

@@ -1,4 +1,4 @@
-// Conjugate gradients for ((1 + damping) - B'B) y = h, preconditioned with the same matrix of a truncated plan.
+// Conjugate gradients for ((1 + damping) - B'B) y = h, preconditioned with the same matrix of a sparse plan.
 //
 // A product with B'B is a pass over K and the messages of a round. The preconditioner is known to every client; a
 // client applies it to the whole residual and keeps its own slice. All decisions use sums over all clients.
@@ -7,16 +7,14 @@
 #include <cmath>
 #include <optional>
 
+#include "method/column_graph.hpp"
 #include "method/laplacian_factor.hpp"
 #include "method/newton_system.hpp"
-#include "method/truncated_plan.hpp"
+#include "method/sparse_plan.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-/// Entries per line of the truncated plan.
-constexpr std::size_t kKeep = 16;
-constexpr std::size_t kLeastKeep = 2;
 /// Decrease of r'z, the residual in the preconditioner's norm, squared. Newton's method gains nothing from more.
 constexpr double kDecrease = 1e-4;
 constexpr int kMostProducts = 60;
@@ -29,48 +27,32 @@ class CgSystem final : public NewtonSystem {
     plan_ = &plan;
     weights_.resize(plan.row_scale.size());
     std::ranges::transform(plan.row_scale, weights_.begin(), [](double x) { return x * x; });
-    const std::vector<double> root_c = kernel.all_columns(plan.root_c);
-    const LargestEntries largest = largest_entries(kernel, plan, kKeep, threads_);
-    factor_ = nullptr;
-    for (std::size_t keep = kKeep; !factor_; keep /= 2) {
-      const auto edges = kernel.add_up_sparse(edges_between_columns(largest, keep, root_c, threads_),
-                                              root_c.size() * root_c.size());
-      factor_ = make_laplacian_factor(edges, root_c, keep <= kLeastKeep, threads_);
-    }
+    root_c_ = kernel.all_columns(plan.root_c);
+    const SparseRows sparse = sparse_plan(kernel, plan, threads_);
+    edges_ = kernel.add_up_sparse(edges_between_columns(sparse, root_c_, threads_), root_c_.size() * root_c_.size());
     norm2_ = 0;
     for (const double x : plan.root_c) norm2_ += x * x;
     kernel.add_up({&norm2_, 1});
-    factorized_for_.reset();
+    factor_.reset();
   }
 
   bool solve(KernelAccess& kernel, double damping, std::span<const double> h, std::span<double> y) override;
   [[nodiscard]] std::int64_t products() const override { return products_; }
 
  private:
-  bool factorize(KernelAccess& kernel, double damping);
   double precondition(KernelAccess& kernel, std::span<const double> r, std::span<double> z);
   void multiply(KernelAccess& kernel, double damping, std::span<const double> p, std::span<double> product);
 
   const int threads_;
   const ScaledPlan* plan_ = nullptr;
-  std::vector<double> weights_;  // of the rows in B'B
-  double norm2_ = 0;             // |root_c|^2
-  std::unique_ptr<LaplacianFactor> factor_;
-  std::optional<double> factorized_for_;  // damping
+  std::vector<double> weights_;     // of the rows in B'B
+  double norm2_ = 0;                // |root_c|^2
+  std::vector<double> root_c_;      // of all columns
+  std::vector<SparseEntry> edges_;  // of the sparse plan, between columns
+  std::optional<LaplacianFactor> factor_;
   std::vector<double> scaled_;
   std::int64_t products_ = 0;
 };
-
-// False at all clients if it fails at any.
-bool CgSystem::factorize(KernelAccess& kernel, double damping) {
-  if (factorized_for_ == damping) return true;
-  factorized_for_.reset();
-  double failures = factor_->factorize(damping) ? 0 : 1;
-  kernel.add_up({&failures, 1});
-  if (failures > 0) return false;
-  factorized_for_ = damping;
-  return true;
-}
 
 // z = the part of M^-1 r orthogonal to root_c. Returns r'z.
 double CgSystem::precondition(KernelAccess& kernel, std::span<const double> r, std::span<double> z) {
@@ -97,7 +79,7 @@ void CgSystem::multiply(KernelAccess& kernel, double damping, std::span<const do
 }
 
 bool CgSystem::solve(KernelAccess& kernel, double damping, std::span<const double> h, std::span<double> y) {
-  if (!factorize(kernel, damping)) return false;
+  factor_.emplace(edges_, root_c_, damping);
   std::ranges::fill(y, 0.0);
   std::vector<double> r(h.begin(), h.end());
   std::vector<double> z(r.size());

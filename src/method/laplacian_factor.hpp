@@ -1,33 +1,39 @@
-// Preconditioner of the Newton system: a Cholesky factor of the normalised Laplacian of a sparse graph on the columns.
+// Preconditioner of the Newton system: an approximate Cholesky factor of the normalised Laplacian of a graph on the
+// columns. Elimination keeps only some of the edges that each step adds (see sampled_clique.hpp), so it takes time and
+// memory in proportion to the number of edges, up to a logarithm.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "method/acceleration.hpp"
+#include "method/sampled_clique.hpp"
 
 namespace fedsinkhorn {
 
-/// D^-1/2 L D^-1/2 + damping, where L is the Laplacian of a graph: approximately (1 + damping) - B'B.
+/// Approximately D^-1/2 L D^-1/2 + damping, where L is the Laplacian of the graph.
 class LaplacianFactor {
  public:
-  virtual ~LaplacianFactor() = default;
-  LaplacianFactor() = default;
-  LaplacianFactor(const LaplacianFactor&) = delete;
-  LaplacianFactor& operator=(const LaplacianFactor&) = delete;
+  /// edges: weights at positions j * columns + k, j < k. root_c: D^1/2; columns where it is 0 are on their own.
+  LaplacianFactor(std::span<const SparseEntry> edges, std::span<const double> root_c, double damping);
 
-  /// False if the matrix is not positive definite, to rounding.
-  [[nodiscard]] virtual bool factorize(double damping) = 0;
-  /// After factorize(): x = (the matrix)^-1 x, for x orthogonal to D^1/2. The solution may have a part along D^1/2.
-  virtual void solve(std::span<double> x) const = 0;
+  /// x = (the matrix)^-1 x.
+  void solve(std::span<double> x) const;
+  [[nodiscard]] std::size_t size() const { return spokes_.size(); }
+
+ private:
+  /// The step that eliminates a column: its edges at that time, divided by their total.
+  struct Step {
+    std::uint32_t column;
+    std::size_t end;  // of its spokes; they begin where those of the step before end
+    double total;
+  };
+
+  std::vector<double> root_c_;
+  std::vector<Step> steps_;
+  std::vector<Spoke> spokes_;
 };
-
-/// edges: weights at positions j * columns + k, j < k. root_c: D^1/2; columns where it is 0 are on their own.
-/// Nothing if that takes too long: the graph must be sparser. All clients come to the same answer.
-[[nodiscard]] std::unique_ptr<LaplacianFactor> make_laplacian_factor(std::span<const SparseEntry> edges,
-                                                                     std::span<const double> root_c, bool at_any_cost,
-                                                                     int threads);
 
 }  // namespace fedsinkhorn

@@ -45,9 +45,7 @@ constexpr double kFar = 1;
 class Newton final : public Acceleration {
  public:
   explicit Newton(const MethodSettings& settings)
-      : reach_(std::min(settings.reach, kReach)),
-        slack_(kRounding * settings.mass),
-        threads_(settings.threads) {}
+      : reach_(std::min(settings.reach, kReach)), slack_(kRounding * settings.mass), threads_(settings.threads) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;

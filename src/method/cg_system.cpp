@@ -15,13 +15,9 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Decrease of r'z, the residual in the preconditioner's norm, squared. Newton's method gains nothing from more.
-constexpr double kDecrease = 1e-4;
-constexpr int kMostProducts = 60;
-
 class CgSystem final : public NewtonSystem {
  public:
-  explicit CgSystem(int threads) : threads_(threads) {}
+  CgSystem(int threads, const CgLimits& limits) : threads_(threads), limits_(limits) {}
 
   void assemble(KernelAccess& kernel, const ScaledPlan& plan) override {
     plan_ = &plan;
@@ -44,6 +40,7 @@ class CgSystem final : public NewtonSystem {
   void multiply(KernelAccess& kernel, double damping, std::span<const double> p, std::span<double> product);
 
   const int threads_;
+  const CgLimits limits_;
   const ScaledPlan* plan_ = nullptr;
   std::vector<double> weights_;     // of the rows in B'B
   double norm2_ = 0;                // |root_c|^2
@@ -85,9 +82,9 @@ bool CgSystem::solve(KernelAccess& kernel, double damping, std::span<const doubl
   std::vector<double> z(r.size());
   std::vector<double> product(r.size());
   double rz = precondition(kernel, r, z);
-  const double goal = kDecrease * rz;
+  const double goal = limits_.decrease * rz;
   std::vector<double> p = z;
-  for (int k = 0; k < kMostProducts && rz > goal; ++k) {
+  for (int k = 0; k < limits_.products && rz > goal; ++k) {
     multiply(kernel, damping, p, product);
     double curvature = 0;
     for (std::size_t j = 0; j < p.size(); ++j) curvature += p[j] * product[j];
@@ -108,6 +105,8 @@ bool CgSystem::solve(KernelAccess& kernel, double damping, std::span<const doubl
 
 }  // namespace
 
-std::unique_ptr<NewtonSystem> make_cg_system(int threads) { return std::make_unique<CgSystem>(threads); }
+std::unique_ptr<NewtonSystem> make_cg_system(int threads, const CgLimits& limits) {
+  return std::make_unique<CgSystem>(threads, limits);
+}
 
 }  // namespace fedsinkhorn

@@ -62,12 +62,13 @@ class Queue {
 using Graph = std::vector<std::vector<Spoke>>;
 
 Graph graph_of(std::span<const SparseEntry> edges, std::size_t m) {
+  Graph graph(m);
+  if (m == 0) return graph;
   std::vector<std::size_t> counts(m);
   for (const SparseEntry& edge : edges) {
     ++counts[edge.position / m];
     ++counts[edge.position % m];
   }
-  Graph graph(m);
   for (std::size_t j = 0; j < m; ++j) graph[j].reserve(counts[j]);
   for (const SparseEntry& edge : edges) {
     const std::size_t j = edge.position / m;

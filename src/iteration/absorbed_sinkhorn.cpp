@@ -34,15 +34,20 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       n_(problem.n()),
       m_(problem.m()),
       pacing_(pacing),
-      // At most a third of the rounds may be spent on levels above the last.
-      annealing_(pacing.method.anneals && !problem.has_initial_g &&
-                         std::min(problem.rows.size(), problem.columns.size()) > 1
-                     ? Annealing(problem.epsilon, problem.largest_cost, problem.mass,
-                                 monitor.options().max_iterations / 3, pacing.method.is_thorough)
+      annealing_(pacing.method.anneals && std::min(problem.rows.size(), problem.columns.size()) > 1
+                     ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations)
                      : Annealing(problem.epsilon)),
-      epsilon_(annealing_.epsilon()),
+      epsilon_(problem.epsilon),
       phi_(n_),
-      psi_(m_) {}
+      psi_(m_) {
+  // A given start is for the last level.
+  if (problem.has_initial_g) {
+    annealing_.stay();
+  } else if (pacing.method.is_thorough) {
+    annealing_.start_high();
+  }
+  epsilon_ = annealing_.epsilon();
+}
 
 std::vector<Outcome> AbsorbedSinkhorn::run() {
   traffic_.set_phase(Phase::rounds);
@@ -100,6 +105,7 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   iteration_ = start.iterations;
   epsilon_ = start.epsilon;
   annealing_.begin_again(epsilon_, iteration_);
+  level_before_ = {};
   topology_.set_epsilon(epsilon_);
   if (iteration_ == 0) {
     start_from_given();

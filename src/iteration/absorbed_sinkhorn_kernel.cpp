@@ -247,13 +247,18 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 // a log-domain round; that round counts. If nothing is left to do after it, the level ends at once.
 void AbsorbedSinkhorn::anneal() {
   if (active() == 0) return;
+  if (iteration_ >= monitor_.options().max_iterations) return;
   double gain = 0;
-  for (const auto& acceleration : accelerations_) gain = std::max(gain, acceleration->gain());
+  double error = 0;
+  for (const auto& acceleration : accelerations_) {
+    gain = std::max(gain, acceleration->gain());
+    error = std::max(error, acceleration->error());
+  }
   if (annealing_.is_last()) {
     annealing_.watch(iteration_, gain);
     if (!annealing_.begins(iteration_)) return;
   } else {
-    if (!annealing_.is_done(iteration_, gain)) return;
+    if (!annealing_.is_done(iteration_, gain, error)) return;
     annealing_.descend(iteration_);
   }
   const Rebuilding counted(traffic_);

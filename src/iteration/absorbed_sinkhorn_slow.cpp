@@ -40,6 +40,7 @@ bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double
 // Targets that are slow continue with the method for slow ones, from the last image. If that does not end soon either,
 // all go through levels that are solved almost to the end.
 void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
+  if (pacing_.method.is_thorough && levels_ == 0 && iteration_ > kPatienceWithNewton) annealing_.start_over();
   if (!can_escalate()) return;
   for (std::size_t k = 0; k < active(); ++k) {
     Escalation& escalation = escalations_[k];

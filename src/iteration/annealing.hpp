@@ -14,17 +14,23 @@ class Annealing {
  public:
   /// Stays at `last`.
   explicit Annealing(double last) : last_(last), epsilon_(last) {}
-  /// Stays at `last` while that goes well; otherwise starts again at a tenth of the largest cost. budget: rounds that
-  /// may be spent before `last` is reached (again).
-  /// is_thorough: starts there at once.
-  Annealing(double last, double largest_cost, double mass, std::int64_t budget, bool is_thorough)
-      : last_(last), epsilon_(last), first_(kFirst * largest_cost), mass_(mass), budget_(budget) {
-    if (!is_thorough) {
-      is_trying_ = needs_levels();
-    } else if (needs_levels()) {
-      be_thorough();
-      epsilon_ = first_;
-    }
+  /// Stays at `last` while that goes well; otherwise starts again at a tenth of the largest cost. most: rounds in all.
+  Annealing(double last, double largest_cost, double mass, std::int64_t most)
+      : last_(last),
+        epsilon_(last),
+        first_(kFirst * largest_cost),
+        mass_(mass),
+        budget_(most / 3),
+        thorough_budget_(most - most / 10) {
+    is_trying_ = needs_levels();
+  }
+
+  /// Stays at `last` until start_over().
+  void stay() { is_trying_ = false; }
+  /// Begins with the first level, and is thorough.
+  void start_high() {
+    be_thorough();
+    if (needs_levels()) epsilon_ = first_;
   }
 
   [[nodiscard]] double epsilon() const { return epsilon_; }
@@ -53,6 +59,7 @@ class Annealing {
   /// Levels shall begin (again): this one takes too long. Only once.
   void start_over() {
     if (std::exchange(has_started_over_, true) || !needs_levels()) return;
+    be_thorough();
     is_trying_ = is_slow_ = true;
     epsilon_ = last_;
   }
@@ -64,13 +71,15 @@ class Annealing {
   [[nodiscard]] bool is_thorough() const { return good_enough_ == kAlmostSolved; }
   void be_thorough() {
     is_trying_ = is_slow_ = false;
+    budget_ = thorough_budget_;
     good_enough_ = kAlmostSolved;
     ratio_ = kThoroughRatio;
   }
 
   /// Call after every round at another level, including the one that opens it.
-  [[nodiscard]] bool is_done(std::int64_t iteration, double gain) const {
-    return gain <= goal() || iteration >= budget_;
+  /// error: the L1 error, if it is known.
+  [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error = 0) const {
+    return (gain <= goal() && error <= kThoroughError * mass_) || iteration >= budget_;
   }
   /// Moves to the next level; `iteration` is the last one at this level. After each level that takes hardly any rounds,
   /// the jump doubles.
@@ -105,8 +114,10 @@ class Annealing {
   static constexpr double kThoroughRatio = 1.0 / 3;
   /// Corresponds to an L1 error of about 0.002: KL is at least half its square.
   static constexpr double kGoodEnough = 2e-6;
-  /// An L1 error of about 4e-6.
+  /// For methods that do not know their error, which is about 4e-6 then, and for those that do. Less mass than this may
+  /// be on the wrong side of a gap that hardly any mass crosses.
   static constexpr double kAlmostSolved = 1e-11;
+  static constexpr double kThoroughError = 1e-8;
   /// Rounds within which the error should halve, and KL fall with its square.
   static constexpr std::int64_t kPatience = 8;
   static constexpr std::int64_t kNoHurry = 64;
@@ -117,7 +128,8 @@ class Annealing {
   double epsilon_;
   double first_ = 0;
   double mass_ = 1;
-  std::int64_t budget_ = 0;
+  std::int64_t budget_ = 0;  // rounds that may be spent before `last` is reached (again)
+  std::int64_t thorough_budget_ = 0;
 
   double good_enough_ = kGoodEnough;
   double ratio_ = kRatio;

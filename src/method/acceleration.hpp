@@ -98,6 +98,8 @@ class Acceleration {
   /// KL(b || columns of the plan) in the last accepted round: the increase of the dual value by its second half-step,
   /// in units of epsilon.
   [[nodiscard]] virtual double gain() const = 0;
+  /// The L1 error of that round, if the method knows it.
+  [[nodiscard]] virtual double error() const { return 0; }
   /// Number of differences of earlier rounds that the next point uses.
   [[nodiscard]] virtual std::size_t history() const { return 0; }
   [[nodiscard]] virtual std::int64_t rejected() const = 0;

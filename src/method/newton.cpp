@@ -54,6 +54,7 @@ class Newton final : public Acceleration {
   void restart() override;
   [[nodiscard]] bool is_proposal() const override { return is_proposal_; }
   [[nodiscard]] double gain() const override { return gain_; }
+  [[nodiscard]] double error() const override { return error_; }
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
   [[nodiscard]] std::int64_t newton_steps() const override { return steps_; }
   [[nodiscard]] std::int64_t products() const override { return system_ ? system_->products() : 0; }
@@ -73,9 +74,10 @@ class Newton final : public Acceleration {
   std::unique_ptr<NewtonSystem> system_;  // chosen when its size is known
   std::vector<double> a_, b_;
   Point candidate_, standing_;
-  ScaledPlan plan_;                   // of the standing point
-  std::vector<double> h_, y_, root_;  // D^1/2 times the residual, the solution, D^1/2
-  bool is_assembled_ = false;         // the system of the standing point
+  ScaledPlan plan_;                         // of the standing point
+  std::vector<double> h_, y_, root_;        // D^1/2 times the residual, the solution, D^1/2
+  std::vector<double> beyond_first_order_;  // log(b / c) - (b - c) / c
+  bool is_assembled_ = false;               // the system of the standing point
   bool wants_step_ = false, is_proposal_ = false;
   double predicted_ = 0;  // own share of the gain that the quadratic model promises
 
@@ -176,6 +178,7 @@ void Newton::scale_plan() {
   plan_.root_c.assign(m, 0.0);
   h_.assign(m, 0.0);
   root_.assign(m, 1.0);
+  beyond_first_order_.assign(m, 0.0);
   y_.resize(m);
   const bool is_far = largest_residual_ > kFar;
   for (std::size_t j = 0; j < m; ++j) {
@@ -184,7 +187,12 @@ void Newton::scale_plan() {
     root_[j] = std::sqrt(c);
     plan_.root_c[j] = root_[j];
     plan_.column_scale[j] = standing_.x[j] / root_[j];
-    h_[j] = is_far ? root_[j] * std::log(b_[j] / c) : (b_[j] - standing_.c[j]) / root_[j];
+    if (is_far) {
+      h_[j] = root_[j] * std::log(b_[j] / c);
+    } else {
+      h_[j] = (b_[j] - standing_.c[j]) / root_[j];
+      beyond_first_order_[j] = std::log(b_[j] / c) - (b_[j] - standing_.c[j]) / c;
+    }
   }
 }
 
@@ -207,17 +215,20 @@ void Newton::propose(KernelAccess& kernel, std::span<double> x) {
     if (damping_ > kMostDamping) return;  // not a number: the next round is plain
   }
 
-  // d = mu D^-1/2 y. The model's gain <d, b - c> - d'(D - P'P/a)d / 2 has (1 - B'B) y = h - damping y.
+  // d = mu D^-1/2 y, and what makes it the plain step for infinite damping. The model's gain without that,
+  // <d, b - c> - d'(D - P'P/a)d / 2, has (1 - B'B) y = h - damping y.
   const double mu = 1 + damping_;
   double longest = 0;
-  for (std::size_t j = 0; j < y_.size(); ++j) longest = std::max(longest, std::abs(mu * y_[j] / root_[j]));
+  for (std::size_t j = 0; j < y_.size(); ++j) {
+    longest = std::max(longest, std::abs(mu * y_[j] / root_[j] + beyond_first_order_[j]));
+  }
   longest = kernel.greatest(longest);
   const double share = longest > reach_ ? reach_ / longest : 1;
   predicted_ = 0;
   for (std::size_t j = 0; j < y_.size(); ++j) {
     if (!(b_[j] > 0)) continue;
     const double d = share * mu * y_[j] / root_[j];
-    x[j] = standing_.x[j] * std::exp(d);
+    x[j] = standing_.x[j] * std::exp(d + share * beyond_first_order_[j]);
     predicted_ += d * (b_[j] - standing_.c[j]) - share * mu * share * mu * y_[j] * (h_[j] - damping_ * y_[j]) / 2;
   }
   is_proposal_ = true;

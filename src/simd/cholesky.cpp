@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/parallel.hpp"
 #include "core/range.hpp"
@@ -122,7 +123,8 @@ bool SymmetricMatrix::factorize(int threads) {
       const BlasTurn turn;
       dpotrf_("U", &width, corner, &stride, &info);
     }
-    if (info != 0) return false;
+    // OpenBLAS lets what is not a number pass.
+    if (info != 0 || !std::isfinite(row(at.last - 1)[at.last - 1])) return false;
     parallel_chunks(threads, tiles - k - 1, [&](std::size_t chunk, std::size_t) {
       const Range i = tile(size_, k + 1 + chunk);
       const BlasTurn turn;

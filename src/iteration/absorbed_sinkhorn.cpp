@@ -271,7 +271,11 @@ void AbsorbedSinkhorn::mix() {
     topology_.mix(k, mixtures_[k], part(x_, k, m_));
     if (!accelerations_[k]->wants_plan()) continue;
     TopologyKernel kernel(topology_, problem_.columns.slices);
+    const std::int64_t products = -accelerations_[k]->products();
     accelerations_[k]->propose(kernel, part(x_, k, m_));
+    // A product takes as long as an iteration, and as many messages.
+    iteration_ += products + accelerations_[k]->products();
+    made_here_ += products + accelerations_[k]->products();
     is_chosen = true;
   }
   if (is_chosen) topology_.share(active(), x_.data(), {});

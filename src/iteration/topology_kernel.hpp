@@ -26,6 +26,7 @@ class TopologyKernel final : public KernelAccess {
     topology_.weighted(w.data(), y.data(), products.data());
   }
   void add_up(std::span<double> values) override { topology_.clients().of(Payload::sum).allreduce(values); }
+  [[nodiscard]] std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) override;
   [[nodiscard]] double greatest(double value) override { return greatest_of_all(topology_.clients(), value); }
   [[nodiscard]] std::vector<double> all_columns(std::span<const double> own) override {
     std::vector<std::size_t> counts;

@@ -29,6 +29,11 @@ struct RoundOfTarget {
   std::span<const double> v;         ///< after the second half-step: the image of x
 };
 
+struct SparseEntry {
+  std::uint64_t position;
+  double value;
+};
+
 /// What a method may ask between rounds about the kernel. Vectors are this client's slices. Every verb is collective,
 /// except copy_rows and those that return a size: all clients call the same ones in the same order.
 class KernelAccess {
@@ -46,6 +51,10 @@ class KernelAccess {
 
   /// Adds up the values of all clients (numbers, or entries of a matrix); every client gets the sums.
   virtual void add_up(std::span<double> values) = 0;
+  /// The same for a vector of `positions` numbers of which few are not zero. Entries are sorted by position, each
+  /// position at most once; so is the result.
+  [[nodiscard]] virtual std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own,
+                                                               std::uint64_t positions) = 0;
   /// The greatest of the clients' values.
   [[nodiscard]] virtual double greatest(double value) = 0;
   /// All clients' slices of a vector over the columns, and where the own one begins.
@@ -92,6 +101,8 @@ class Acceleration {
   /// Number of differences of earlier rounds that the next point uses.
   [[nodiscard]] virtual std::size_t history() const { return 0; }
   [[nodiscard]] virtual std::int64_t rejected() const = 0;
+  /// Products with the plan made by propose() so far, each a pass over K and the messages of a round.
+  [[nodiscard]] virtual std::int64_t products() const { return 0; }
 };
 
 /// Parameters of a method.

@@ -45,9 +45,7 @@ constexpr double kFar = 1;
 class Newton final : public Acceleration {
  public:
   explicit Newton(const MethodSettings& settings)
-      : reach_(std::min(settings.reach, kReach)),
-        slack_(kRounding * settings.mass),
-        system_(make_dense_system(settings.threads)) {}
+      : reach_(std::min(settings.reach, kReach)), slack_(kRounding * settings.mass), threads_(settings.threads) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -57,6 +55,7 @@ class Newton final : public Acceleration {
   [[nodiscard]] bool is_proposal() const override { return is_proposal_; }
   [[nodiscard]] double gain() const override { return gain_; }
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
+  [[nodiscard]] std::int64_t products() const override { return system_ ? system_->products() : 0; }
 
  private:
   /// This client's slices of a point, and what is known about it.
@@ -69,7 +68,8 @@ class Newton final : public Acceleration {
   void scale_plan();
 
   const double reach_, slack_;
-  const std::unique_ptr<NewtonSystem> system_;
+  const int threads_;
+  std::unique_ptr<NewtonSystem> system_;  // chosen when its size is known
   std::vector<double> a_, b_;
   Point candidate_, standing_;
   ScaledPlan plan_;                   // of the standing point
@@ -197,6 +197,7 @@ void Newton::propose(KernelAccess& kernel, std::span<double> x) {
     }
     kernel.add_up(sums);
     for (std::size_t j = 0; j < h_.size(); ++j) h_[j] -= sums[0] / sums[1] * plan_.root_c[j];
+    if (!system_) system_ = make_newton_system(kernel, plan_, threads_);
     system_->assemble(kernel, plan_);
     is_assembled_ = true;
   }

@@ -42,4 +42,18 @@ class NewtonSystem {
 /// all, over the rows.
 [[nodiscard]] std::unique_ptr<NewtonSystem> make_dense_system(int threads);
 
+/// When conjugate gradients end: when r'z, the square of the residual in the preconditioner's norm, has fallen by this
+/// factor (Newton's method gains little from more), or after so many products.
+struct CgLimits {
+  double decrease = 1e-4;
+  int products = 60;
+};
+
+/// By conjugate gradients, preconditioned with the same matrix of a sparse plan.
+[[nodiscard]] std::unique_ptr<NewtonSystem> make_cg_system(int threads, const CgLimits& limits = {});
+
+/// The faster one for a plan of that size; the same at all clients. Collective.
+[[nodiscard]] std::unique_ptr<NewtonSystem> make_newton_system(KernelAccess& kernel, const ScaledPlan& plan,
+                                                               int threads);
+
 }  // namespace fedsinkhorn

@@ -237,6 +237,7 @@ void Topology::products(std::size_t targets, const double* u, const double* v, d
 }
 
 void Topology::weighted(const double* w, const double* y, double* r) {
+  exchanges_made_ += exchanges_each_round();
   if (!is_fused_) {
     std::vector<double> q(problem_.n());
     row_products(1, y, q.data());

@@ -1,0 +1,65 @@
+#include "iteration/topology_kernel.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/from_peer.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// The sum of two sorted lists.
+std::vector<SparseEntry> merged(const std::vector<SparseEntry>& x, const std::vector<SparseEntry>& y) {
+  std::vector<SparseEntry> sum;
+  sum.reserve(x.size() + y.size());
+  auto at = y.begin();
+  for (const SparseEntry& entry : x) {
+    while (at != y.end() && at->position < entry.position) sum.push_back(*at++);
+    sum.push_back(entry);
+    if (at != y.end() && at->position == entry.position) sum.back().value += (at++)->value;
+  }
+  sum.insert(sum.end(), at, y.end());
+  return sum;
+}
+
+}  // namespace
+
+// All positions of a client, then all its values. Added up in rank order.
+std::vector<SparseEntry> TopologyKernel::add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) {
+  const Collectives clients = topology_.clients().of(Payload::sum);
+  if (clients.size() == 1) return own;
+  const auto length = static_cast<double>(own.size());
+  const std::vector<double> lengths = clients.allgather_numbers({&length, 1});
+  std::vector<std::size_t> counts;
+  std::size_t total = 0;
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    counts.push_back(2 * from_peer(clients, k).count(lengths[k], positions, "a number of entries"));
+    if (k < clients.rank()) first += counts.back();
+    total += counts.back();
+  }
+  std::vector<double> whole(total);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    whole[first + k] = static_cast<double>(own[k].position);
+    whole[first + own.size() + k] = own[k].value;
+  }
+  clients.allgather(whole, counts);
+
+  std::vector<SparseEntry> sum;
+  const double* from = whole.data();
+  for (std::size_t k = 0; k < clients.size(); from += counts[k++]) {
+    const FromPeer peer = from_peer(clients, k);
+    std::vector<SparseEntry> entries(counts[k] / 2);
+    std::uint64_t least = 0;
+    for (std::size_t e = 0; e < entries.size(); ++e) {
+      const std::uint64_t position = peer.count(from[e], positions - 1, "a position");
+      if (position < least) peer.refuse("positions that do not increase");
+      least = position + 1;
+      entries[e] = {position, peer.finite(from[entries.size() + e], "an entry")};
+    }
+    sum = k == 0 ? std::move(entries) : merged(sum, entries);
+  }
+  return sum;
+}
+
+}  // namespace fedsinkhorn

@@ -10,7 +10,7 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Edges per entry that the elimination of a row adds. With 1, conjugate gradients need a fifth more products.
+/// Edges per entry that the elimination of a row adds. With 1, conjugate gradients need up to a quarter more products.
 constexpr std::size_t kSamples = 2;
 /// Compared with a damping of at least 1e-15.
 constexpr double kNegligible = 1e-20;

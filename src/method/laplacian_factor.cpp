@@ -1,13 +1,14 @@
 #include "method/laplacian_factor.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace fedsinkhorn {
 namespace {
 
 /// Edges per neighbour that the elimination of a column adds. With 1 the graph does not grow; with 2 conjugate
-/// gradients need a sixth less products, but the factor takes three times as long.
+/// gradients need up to a fifth fewer products, but the factor takes four times as long.
 constexpr std::size_t kSamples = 1;
 /// Keeps the matrix of a graph of several parts positive definite.
 constexpr double kLeastDamping = 1e-15;
@@ -94,8 +95,12 @@ LaplacianFactor::LaplacianFactor(std::span<const SparseEntry> edges, std::span<c
   Graph graph = graph_of(edges, m);
   Queue queue(sizes_of(graph));
   std::vector<double> damped(m);
-  for (std::size_t j = 0; j < m; ++j)
-    damped[j] = root_c_[j] > 0 ? std::max(damping, kLeastDamping) * root_c_[j] * root_c_[j] : 1;
+  damping = std::max(damping, kLeastDamping);
+  // Tiny masses must not become 0: they are divided by.
+  constexpr double tiny = std::numeric_limits<double>::min();
+  for (std::size_t j = 0; j < m; ++j) {
+    damped[j] = root_c_[j] > 0 ? std::max(damping * root_c_[j] * root_c_[j], tiny) : 1;
+  }
   SampledClique clique(kSamples);
   Draws draw(m);
   std::vector<double> weights(m);

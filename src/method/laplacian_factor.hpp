@@ -13,7 +13,9 @@
 
 namespace fedsinkhorn {
 
-/// Approximately D^-1/2 L D^-1/2 + damping, where L is the Laplacian of the graph.
+/// Approximately D^-1/2 L D^-1/2 + damping, where L is the Laplacian of the graph. The same at all clients, provided
+/// that their arithmetic rounds alike; if not, they may draw different edges, and conjugate gradients converge more
+/// slowly.
 class LaplacianFactor {
  public:
   /// edges: weights at positions j * columns + k, j < k. root_c: D^1/2; columns where it is 0 are on their own.

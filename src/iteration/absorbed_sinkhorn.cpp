@@ -88,6 +88,10 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
   if (!is_accelerated()) return;
   accelerations_.clear();
   escalations_.assign(targets, {});
+  for (Escalation& escalation : escalations_) {
+    escalation.watch.begin(rounds());
+    if (pacing_.method.is_thorough) escalation = {escalation.watch, std::max<std::int64_t>(1, rounds()), levels_};
+  }
   for (std::size_t k = 0; k < targets; ++k) accelerations_.push_back(made(pacing_.method.make));
 }
 
@@ -104,7 +108,7 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   make_room(1);
   iteration_ = start.iterations;
   epsilon_ = start.epsilon;
-  annealing_.begin_again(epsilon_, iteration_);
+  annealing_.begin_again(epsilon_, rounds());
   level_before_ = {};
   topology_.set_epsilon(epsilon_);
   if (iteration_ == 0) {
@@ -248,12 +252,15 @@ void AbsorbedSinkhorn::mix() {
   for (std::size_t k = 0; k < active(); ++k) {
     topology_.mix(k, mixtures_[k], part(x_, k, m_));
     if (!accelerations_[k]->wants_plan()) continue;
-    TopologyKernel kernel(topology_, problem_.columns.slices);
-    const std::int64_t products = -accelerations_[k]->products();
+    // A product takes as long as an iteration, and as many messages. At least one iteration is left for the round.
+    const std::int64_t left = monitor_.options().max_iterations - iteration_ - 1;
+    TopologyKernel kernel(topology_, problem_.columns.slices, left);
+    const std::int64_t before = accelerations_[k]->products();
     accelerations_[k]->propose(kernel, part(x_, k, m_));
-    // A product takes as long as an iteration, and as many messages.
-    iteration_ += products + accelerations_[k]->products();
-    made_here_ += products + accelerations_[k]->products();
+    const std::int64_t products = accelerations_[k]->products() - before;
+    iteration_ += products;
+    made_here_ += products;
+    newton_.products += products;
     is_chosen = true;
   }
   if (is_chosen) topology_.share(active(), x_.data(), {});

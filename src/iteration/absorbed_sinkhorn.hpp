@@ -160,6 +160,8 @@ class AbsorbedSinkhorn {
   void remove(std::size_t slot);
 
   [[nodiscard]] std::size_t active() const { return ids_.size(); }
+  /// Iterations without the products of methods that propose points.
+  [[nodiscard]] std::int64_t rounds() const { return iteration_ - newton_.products; }
   [[nodiscard]] bool is_accelerated() const { return pacing_.method.make != nullptr; }
   [[nodiscard]] bool is_proposal(std::size_t slot) const {
     return is_accelerated() && accelerations_[slot]->is_proposal();

@@ -135,7 +135,7 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   if (seconds_to_evaluate() <= kPatience) stop_request_.ignore();
   if (!annealing_.is_last()) {
     const Rebuilding counted(traffic_);
-    annealing_.resume(problem_.epsilon, iteration_);
+    annealing_.resume(problem_.epsilon, rounds());
     (void)change_epsilon(problem_.epsilon, iteration_, true);
     std::vector<Note> notes(active());
     if (active() > 0) rebuild(notes);

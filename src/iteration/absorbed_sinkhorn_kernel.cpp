@@ -255,17 +255,17 @@ void AbsorbedSinkhorn::anneal() {
     error = std::max(error, acceleration->error());
   }
   if (annealing_.is_last()) {
-    annealing_.watch(iteration_, gain);
-    if (!annealing_.begins(iteration_)) return;
+    annealing_.watch(rounds(), gain);
+    if (!annealing_.begins(rounds())) return;
   } else {
-    if (!annealing_.is_done(iteration_, gain, error)) return;
-    annealing_.descend(iteration_);
+    if (!annealing_.is_done(rounds(), gain, error)) return;
+    annealing_.descend(rounds());
   }
   const Rebuilding counted(traffic_);
   const Standing before = standing();
   Arrival arrival = open_level();
-  while (active() > 0 && !stop_ && !annealing_.is_last() && annealing_.is_done(iteration_, arrival.gain)) {
-    annealing_.descend(iteration_);
+  while (active() > 0 && !stop_ && !annealing_.is_last() && annealing_.is_done(rounds(), arrival.gain)) {
+    annealing_.descend(rounds());
     arrival = open_level();
   }
   std::vector<Note> notes(active());
@@ -278,8 +278,8 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
   ++iteration_;
   ++made_here_;
   ++levels_;
-  for (Escalation& escalation : escalations_) escalation.watch.begin(iteration_);
-  worst_watch_.begin(iteration_);
+  for (Escalation& escalation : escalations_) escalation.watch.begin(rounds());
+  worst_watch_.begin(rounds());
   return change_epsilon(annealing_.epsilon(), iteration_ - 1, false);
 }
 

@@ -40,22 +40,24 @@ bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double
 // Targets that are slow continue with the method for slow ones, from the last image. If that does not end soon either,
 // all go through levels that are solved almost to the end.
 void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
-  if (pacing_.method.is_thorough && levels_ == 0 && iteration_ > kPatienceWithNewton) annealing_.start_over();
-  if (!can_escalate()) return;
+  if (!is_accelerated()) return;
   for (std::size_t k = 0; k < active(); ++k) {
     Escalation& escalation = escalations_[k];
     if (!mixtures_[k].keep_newest) continue;
     if (escalation.at > 0) {
-      if (levels_ == escalation.level && iteration_ > escalation.at + kPatienceWithNewton) annealing_.start_over();
+      const bool began_on_the_way = pacing_.method.is_thorough && !annealing_.is_last();
+      const bool is_long = levels_ == escalation.level && rounds() > escalation.at + kPatienceWithNewton;
+      if (is_long && !began_on_the_way) annealing_.start_over();
       continue;
     }
+    if (!can_escalate()) continue;
     const double error = error_of(monitor_.options().norm, notes[k].error_b);
-    if (!is_slow(escalation.watch, iteration_, error, accelerations_[k]->gain())) continue;
+    if (!is_slow(escalation.watch, rounds(), error, accelerations_[k]->gain())) continue;
     if (newton_.targets++ == 0) {
       newton_.from = iteration_;
       newton_.reason = escalation.watch.reason(epsilon_);
     }
-    escalation.at = iteration_;
+    escalation.at = rounds();
     escalation.level = levels_;
     rejected_before_ += accelerations_[k]->rejected();
     accelerations_[k] = made(pacing_.method.make_if_slow);

@@ -20,15 +20,17 @@ class Annealing {
         epsilon_(last),
         first_(kFirst * largest_cost),
         mass_(mass),
-        budget_(most / 3),
+        rough_budget_(most / 3),
         thorough_budget_(most - most / 10) {
+    budget_ = rough_budget_;
     is_trying_ = needs_levels();
   }
 
   /// Stays at `last` until start_over().
   void stay() { is_trying_ = false; }
-  /// Begins with the first level, and is thorough.
+  /// Begins with the first level, and is thorough with every target.
   void start_high() {
+    is_always_thorough_ = true;
     be_thorough();
     if (needs_levels()) epsilon_ = first_;
   }
@@ -101,7 +103,13 @@ class Annealing {
   /// Continues with another target, which has reached that level by itself.
   void begin_again(double epsilon, std::int64_t iteration) {
     resume(epsilon, iteration);
-    is_trying_ = is_last() && needs_levels();
+    has_started_over_ = false;
+    if (!is_always_thorough_) {
+      is_trying_ = is_last() && needs_levels();
+      budget_ = rough_budget_;
+      good_enough_ = kGoodEnough;
+      ratio_ = kRatio;
+    }
     look_again_ = iteration + kPatience;
     best_ = best_before_ = std::numeric_limits<double>::infinity();
   }
@@ -129,7 +137,7 @@ class Annealing {
   double first_ = 0;
   double mass_ = 1;
   std::int64_t budget_ = 0;  // rounds that may be spent before `last` is reached (again)
-  std::int64_t thorough_budget_ = 0;
+  std::int64_t rough_budget_ = 0, thorough_budget_ = 0;
 
   double good_enough_ = kGoodEnough;
   double ratio_ = kRatio;
@@ -137,6 +145,7 @@ class Annealing {
   bool is_trying_ = false;  // still trying to do without levels
   bool is_slow_ = false;
   bool has_started_over_ = false;
+  bool is_always_thorough_ = false;
   std::int64_t look_again_ = kPatience;
   double best_ = std::numeric_limits<double>::infinity();  // smallest gain since the last look
   double best_before_ = std::numeric_limits<double>::infinity();

@@ -13,8 +13,10 @@ namespace fedsinkhorn {
 
 class TopologyKernel final : public KernelAccess {
  public:
-  TopologyKernel(Topology& topology, std::span<const Range> column_slices)
-      : topology_(topology), slices_(column_slices) {}
+  TopologyKernel(Topology& topology, std::span<const Range> column_slices, std::int64_t most_products)
+      : topology_(topology), slices_(column_slices), products_left_(most_products) {}
+
+  [[nodiscard]] std::int64_t products_left() const override { return products_left_; }
 
   void rows(std::span<const double> y, std::span<double> products) override {
     topology_.row_products(1, y.data(), products.data());
@@ -23,6 +25,7 @@ class TopologyKernel final : public KernelAccess {
     topology_.column_products(1, x.data(), products.data());
   }
   void weighted(std::span<const double> w, std::span<const double> y, std::span<double> products) override {
+    --products_left_;
     topology_.weighted(w.data(), y.data(), products.data());
   }
   void add_up(std::span<double> values) override { topology_.clients().of(Payload::sum).allreduce(values); }
@@ -55,6 +58,7 @@ class TopologyKernel final : public KernelAccess {
  private:
   Topology& topology_;
   std::span<const Range> slices_;
+  std::int64_t products_left_;
 };
 
 }  // namespace fedsinkhorn

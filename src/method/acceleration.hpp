@@ -46,7 +46,8 @@ class KernelAccess {
   /// (K y)_I and (K' x)_J.
   virtual void rows(std::span<const double> y, std::span<double> products) = 0;
   virtual void columns(std::span<const double> x, std::span<double> products) = 0;
-  /// (K' (w . (K y)))_J: one pass over K, and the messages of one round.
+  /// (K' (w . (K y)))_J: one pass over K, and the messages of one round. To be called only while some are left.
+  [[nodiscard]] virtual std::int64_t products_left() const = 0;
   virtual void weighted(std::span<const double> w, std::span<const double> y, std::span<double> products) = 0;
 
   /// Adds up the values of all clients (numbers, or entries of a matrix); every client gets the sums.

@@ -84,7 +84,8 @@ bool CgSystem::solve(KernelAccess& kernel, double damping, std::span<const doubl
   double rz = precondition(kernel, r, z);
   const double goal = limits_.decrease * rz;
   std::vector<double> p = z;
-  for (int k = 0; k < limits_.products && rz > goal; ++k) {
+  const std::int64_t most = std::min<std::int64_t>(limits_.products, kernel.products_left());
+  for (std::int64_t k = 0; k < most && rz > goal; ++k) {
     multiply(kernel, damping, p, product);
     double curvature = 0;
     for (std::size_t j = 0; j < p.size(); ++j) curvature += p[j] * product[j];

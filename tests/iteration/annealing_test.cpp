@@ -19,7 +19,7 @@ std::int64_t watch_until_slow(Annealing& annealing, double gain, std::int64_t la
 
 /// One that was slow and has begun with levels.
 Annealing begun(double last_epsilon, std::int64_t budget = kManyRounds) {
-  Annealing annealing(last_epsilon, 1.0, 1.0, budget, false);
+  Annealing annealing(last_epsilon, 1.0, 1.0, 3 * budget);
   const std::int64_t iteration = watch_until_slow(annealing, 1.0, 100);
   EXPECT_TRUE(annealing.begins(iteration));
   return annealing;
@@ -34,13 +34,13 @@ TEST(Annealing, StaysWhereItIsUnlessItMayLeave) {
 }
 
 TEST(Annealing, ALargeEpsilonNeedsNoLevels) {
-  Annealing annealing(0.06, 1.0, 1.0, kManyRounds, false);
+  Annealing annealing(0.06, 1.0, 1.0, 3 * kManyRounds);
   EXPECT_EQ(watch_until_slow(annealing, 1.0, 1000), 1000);
   EXPECT_FALSE(annealing.begins(1000));
 }
 
 TEST(Annealing, BeginsAtATenthOfTheCostsOnceItIsSlow) {
-  Annealing annealing(1e-4, 3.0, 1.0, kManyRounds, false);
+  Annealing annealing(1e-4, 3.0, 1.0, 3 * kManyRounds);
   EXPECT_FALSE(annealing.begins(0)) << "not before it has been tried without";
   const std::int64_t slow_at = watch_until_slow(annealing, 1.0, 1000);
   EXPECT_LE(slow_at, 3 * annealing.patience());
@@ -50,7 +50,7 @@ TEST(Annealing, BeginsAtATenthOfTheCostsOnceItIsSlow) {
 }
 
 TEST(Annealing, DoesNotBeginWhileErrorsHalve) {
-  Annealing annealing(1e-4, 1.0, 1.0, kManyRounds, false);
+  Annealing annealing(1e-4, 1.0, 1.0, 3 * kManyRounds);
   double gain = 1e10;
   for (std::int64_t iteration = 1; iteration <= 200; ++iteration, gain *= 0.8) {  // KL to 0.17 of it in eight rounds
     EXPECT_FALSE(annealing.watch(iteration, gain)) << iteration;
@@ -58,9 +58,9 @@ TEST(Annealing, DoesNotBeginWhileErrorsHalve) {
 }
 
 TEST(Annealing, DoesNotBeginWhenTheErrorIsSmallOrTheBudgetSpent) {
-  Annealing near(1e-4, 1.0, 1.0, kManyRounds, false);
+  Annealing near(1e-4, 1.0, 1.0, 3 * kManyRounds);
   EXPECT_EQ(watch_until_slow(near, 0.9 * near.goal(), 1000), 1000);
-  Annealing late(1e-4, 1.0, 1.0, 5, false);
+  Annealing late(1e-4, 1.0, 1.0, 15);
   EXPECT_EQ(watch_until_slow(late, 1.0, 1000), 1000);
 }
 
@@ -113,10 +113,12 @@ TEST(Annealing, ThereAreLevelsOnce) {
 }
 
 TEST(Annealing, AThoroughOneBeginsWithTheFirstLevel) {
-  const Annealing annealing(1e-4, 3.0, 1.0, kManyRounds, true);
+  Annealing annealing(1e-4, 3.0, 1.0, kManyRounds);
+  annealing.start_high();
   EXPECT_TRUE(annealing.is_thorough());
   EXPECT_DOUBLE_EQ(annealing.epsilon(), 0.3);
-  const Annealing large(0.2, 3.0, 1.0, kManyRounds, true);
+  Annealing large(0.2, 3.0, 1.0, kManyRounds);
+  large.start_high();
   EXPECT_TRUE(large.is_last()) << "no levels are needed";
 }
 

@@ -24,7 +24,7 @@ void AbsorbedSinkhorn::record_and_finish(std::span<const Note> notes) {
   }
   record(iteration_, {worst_a, worst_b});
   claims_.end_round(iteration_, worst_b);
-  if (annealing_.is_last()) finish_converged(errors_b);
+  if (epsilon_ == problem_.epsilon) finish_converged(errors_b);
 }
 
 void AbsorbedSinkhorn::record(std::int64_t iteration, MarginalErrors errors) {

@@ -246,25 +246,24 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 // Moves to the next level once this one has served its purpose. Each level opens with a round that builds its kernel or
 // a log-domain round; that round counts. If nothing is left to do after it, the level ends at once.
 void AbsorbedSinkhorn::anneal() {
-  if (active() == 0) return;
-  if (iteration_ >= monitor_.options().max_iterations) return;
+  const auto is_at_the_limit = [this] { return iteration_ >= monitor_.options().max_iterations; };
+  if (active() == 0 || is_at_the_limit()) return;
   double gain = 0;
   double error = 0;
   for (const auto& acceleration : accelerations_) {
     gain = std::max(gain, acceleration->gain());
     error = std::max(error, acceleration->error());
   }
-  if (annealing_.is_last()) {
-    annealing_.watch(rounds(), gain);
-    if (!annealing_.begins(rounds())) return;
-  } else {
-    if (!annealing_.is_done(rounds(), gain, error)) return;
+  if (annealing_.is_last()) annealing_.watch(rounds(), gain);
+  if (!annealing_.begins(rounds())) {
+    if (annealing_.is_last() || !annealing_.is_done(rounds(), gain, error)) return;
     annealing_.descend(rounds());
   }
   const Rebuilding counted(traffic_);
   const Standing before = standing();
   Arrival arrival = open_level();
-  while (active() > 0 && !stop_ && !annealing_.is_last() && annealing_.is_done(rounds(), arrival.gain)) {
+  while (active() > 0 && !stop_ && !is_at_the_limit() && !annealing_.is_last() &&
+         annealing_.is_done(rounds(), arrival.gain)) {
     annealing_.descend(rounds());
     arrival = open_level();
   }

@@ -63,7 +63,6 @@ class Annealing {
     if (std::exchange(has_started_over_, true) || !needs_levels()) return;
     be_thorough();
     is_trying_ = is_slow_ = true;
-    epsilon_ = last_;
   }
   /// Number of rounds between calls of watch().
   [[nodiscard]] std::int64_t patience() const { return is_trying_ ? kPatience : kNoHurry; }

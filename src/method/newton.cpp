@@ -25,6 +25,8 @@ enum Sum : std::size_t { kDual, kDualAfter, kError, kPredicted, kSums };
 
 /// Rounding error of F, relative to the mass.
 constexpr double kRounding = 1e-12;
+/// Once noise was seen, gains up to this many times the slack may be noise alone.
+constexpr double kNoiseAlone = 4;
 constexpr double kLeastDamping = 1e-5;
 constexpr double kMoreDamping = 8;
 /// Longest step of log v: beyond, the quadratic model has nothing to say.
@@ -69,7 +71,9 @@ class Newton final : public Acceleration {
   void reject();
   void scale_plan();
 
-  const double reach_, slack_;
+  const double reach_;
+  double slack_;  // shortfall of F attributed to rounding or noise
+  bool has_met_noise_ = false;
   const int threads_;
   std::unique_ptr<NewtonSystem> system_;  // chosen when its size is known
   std::vector<double> a_, b_;
@@ -142,6 +146,11 @@ void Newton::accept(double dual, double dual_after, double error, double predict
     }
     if (damping_ < kNoDamping) damping_ = 0;
   }
+  // Only noise can make the plain image fall short; differences as small as that say nothing.
+  if (!is_proposal_ && dual < floor_ - slack_) {
+    slack_ = 2 * (floor_ - dual);
+    has_met_noise_ = true;
+  }
   ++accepted_;
   std::swap(standing_, candidate_);
   dual_ = dual;
@@ -149,7 +158,8 @@ void Newton::accept(double dual, double dual_after, double error, double predict
   gain_ = dual_after - dual;
   error_ = error;
   is_assembled_ = false;
-  wants_step_ = rejected_ <= kRejectionsForFree + accepted_;
+  const bool is_all_noise = has_met_noise_ && gain_ <= kNoiseAlone * slack_;
+  wants_step_ = rejected_ <= kRejectionsForFree + accepted_ && !is_all_noise;
   is_proposal_ = false;
 }
 

@@ -461,7 +461,7 @@ std::vector<BadInput> bad_generations() {
 std::vector<BadInput> too_large() {
   const Prepare many = array(Values(400000, 0.5), {400000, 1});
   return {
-      {"Dense", solve("--points bad.npy --epsilon 0.1"), {"memory", "bytes", "1280", "--kernel online"}, many},
+      {"Dense", solve("--points bad.npy --epsilon 0.1"), {"memory", "bytes", "1281", "--kernel online"}, many},
       {"Mixed",
        solve("--points bad.npy --epsilon 0.1 --precision mixed"),
        {"memory", "bytes", "--kernel online"},

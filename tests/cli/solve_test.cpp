@@ -49,7 +49,7 @@ std::vector<TraceLine> read_trace(const fs::path& path) {
   std::ifstream stream(path);
   std::string line;
   std::getline(stream, line);
-  EXPECT_EQ(line, "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega");
+  EXPECT_EQ(line, "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega,newton");
   std::vector<TraceLine> trace;
   while (std::getline(stream, line)) {
     std::istringstream fields(line);

@@ -119,9 +119,10 @@ TEST(Summary, SeveralTargetsAreListed) {
 }
 
 TEST(Trace, IsCsvWithAHeader) {
-  const std::vector<TraceRow> rows = {{1, 0.5, 0.25, 1e-17, 0.01, 3, 5, 1.5}};
+  const std::vector<TraceRow> rows = {{1, 0.5, 0.25, 1e-17, 0.01, 3, 5, 1.5, 7}};
   EXPECT_EQ(trace_csv(rows),
-            "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega\n1,0.500000,0.25,1e-17,0.01,3,5,1.5\n");
+            "iteration,seconds,error_a,error_b,epsilon,rejected,history,omega,newton\n1,0.500000,0.25,1e-17,0.01,3,5,1."
+            "5,7\n");
 }
 
 }  // namespace

@@ -255,7 +255,9 @@ void expect_same_solution(const Problem& problem, const Options& options) {
       const Result result = solve(problem, there);
       EXPECT_EQ(result.status, Status::converged);
       EXPECT_EQ(result.exchanges, each_round * static_cast<std::uint64_t>(result.iterations - 1));
-      if (topology.keeps_bits) {
+      // A Newton step's matrix is a sum over clients, equal to rounding, unless one of them has all rows.
+      const bool keeps_bits = topology.keeps_bits && (expected.newton.steps == 0 || topology.name == "star");
+      if (keeps_bits) {
         EXPECT_EQ(result.iterations, expected.iterations);
         EXPECT_EQ(result.rejected, expected.rejected);
         expect_same_bits(result.f, expected.f);

@@ -26,6 +26,8 @@ class Annealing {
     is_trying_ = needs_levels();
   }
 
+  /// The kernel has few digits: levels are not to be solved further than roughly.
+  void be_coarse() { is_coarse_ = true; }
   /// Stays at `last` until start_over().
   void stay() { is_trying_ = false; }
   /// Begins with the first level, and is thorough with every target.
@@ -69,18 +71,18 @@ class Annealing {
   /// The gain at which a level has served its purpose.
   [[nodiscard]] double goal() const { return good_enough_ * mass_; }
   /// From now on, fewer levels that are solved almost to the end: for methods that converge fast at the end.
-  [[nodiscard]] bool is_thorough() const { return good_enough_ == kAlmostSolved; }
+  [[nodiscard]] bool is_thorough() const { return ratio_ == kThoroughRatio; }
   void be_thorough() {
     is_trying_ = is_slow_ = false;
     budget_ = thorough_budget_;
-    good_enough_ = kAlmostSolved;
+    if (!is_coarse_) good_enough_ = kAlmostSolved;
     ratio_ = kThoroughRatio;
   }
 
   /// Call after every round at another level, including the one that opens it.
   /// error: the L1 error, if it is known.
   [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error = 0) const {
-    return (gain <= goal() && error <= kThoroughError * mass_) || iteration >= budget_;
+    return (gain <= goal() && (is_coarse_ || error <= kThoroughError * mass_)) || iteration >= budget_;
   }
   /// Moves to the next level; `iteration` is the last one at this level. After each level that takes hardly any rounds,
   /// the jump doubles.
@@ -145,6 +147,7 @@ class Annealing {
   bool is_slow_ = false;
   bool has_started_over_ = false;
   bool is_always_thorough_ = false;
+  bool is_coarse_ = false;
   std::int64_t look_again_ = kPatience;
   double best_ = std::numeric_limits<double>::infinity();  // smallest gain since the last look
   double best_before_ = std::numeric_limits<double>::infinity();

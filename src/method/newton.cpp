@@ -55,8 +55,9 @@ class Newton final : public Acceleration {
   void propose(KernelAccess& kernel, std::span<double> x) override;
   void restart() override;
   [[nodiscard]] bool is_proposal() const override { return is_proposal_; }
-  [[nodiscard]] double gain() const override { return gain_; }
-  [[nodiscard]] double error() const override { return error_; }
+  // What is left to gain: nothing that can be told from noise.
+  [[nodiscard]] double gain() const override { return is_all_noise_ ? 0 : gain_; }
+  [[nodiscard]] double error() const override { return is_all_noise_ ? 0 : error_; }
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
   [[nodiscard]] std::int64_t newton_steps() const override { return steps_; }
   [[nodiscard]] std::int64_t products() const override { return system_ ? system_->products() : 0; }
@@ -73,7 +74,7 @@ class Newton final : public Acceleration {
 
   const double reach_;
   double slack_;  // shortfall of F attributed to rounding or noise
-  bool has_met_noise_ = false;
+  bool has_met_noise_ = false, is_all_noise_ = false;
   const int threads_;
   std::unique_ptr<NewtonSystem> system_;  // chosen when its size is known
   std::vector<double> a_, b_;
@@ -158,8 +159,8 @@ void Newton::accept(double dual, double dual_after, double error, double predict
   gain_ = dual_after - dual;
   error_ = error;
   is_assembled_ = false;
-  const bool is_all_noise = has_met_noise_ && gain_ <= kNoiseAlone * slack_;
-  wants_step_ = rejected_ <= kRejectionsForFree + accepted_ && !is_all_noise;
+  is_all_noise_ = has_met_noise_ && gain_ <= kNoiseAlone * slack_;
+  wants_step_ = rejected_ <= kRejectionsForFree + accepted_ && !is_all_noise_;
   is_proposal_ = false;
 }
 

@@ -80,11 +80,17 @@ void SymmetricMatrix::add_sparse_gram(const SparseRows& rows, int threads) {
 
 void SymmetricMatrix::add_dense_gram(const double* rows, std::size_t count, int threads) {
   const std::vector<Pair> pairs = lower_tiles(0, tiles_of(size_));
+  const auto stride = static_cast<blasint>(size_);
   parallel_chunks(threads, pairs.size(), [&](std::size_t chunk, std::size_t) {
     const Range i = tile(size_, pairs[chunk].i);
     const Range j = tile(size_, pairs[chunk].j);
-    multiply_from_left_add(i.size(), j.size(), count, rows + i.first, size_, rows + j.first, size_,
-                           row(i.first) + j.first, size_);
+    double* to = row(i.first) + j.first;
+    if (pairs[chunk].i != pairs[chunk].j) {
+      return multiply_from_left_add(i.size(), j.size(), count, rows + i.first, size_, rows + j.first, size_, to, size_);
+    }
+    const BlasTurn turn;
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, static_cast<blasint>(i.size()), static_cast<blasint>(count), 1,
+                rows + i.first, stride, 1, to, stride);
   });
 }
 

@@ -136,7 +136,7 @@ TEST(Annealing, LevelsStartOverOnce) {
   annealing.descend(1000);
   ASSERT_FALSE(annealing.is_last());
   annealing.start_over();
-  EXPECT_TRUE(annealing.is_last()) << "of the levels to begin";
+  EXPECT_FALSE(annealing.is_last()) << "this level is none to end at";
   ASSERT_TRUE(annealing.begins(1001));
   EXPECT_DOUBLE_EQ(annealing.epsilon(), 0.1);
   annealing.descend(1100);

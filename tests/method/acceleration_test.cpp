@@ -293,13 +293,16 @@ TEST(WarmStart, FromANearbyProblemSavesRounds) {
   OwnedProblem owned = testing::point_problem(80, 80, 2e-3, 15);
   const Result first = solve(owned.view(), with_method("auto"));
   for (double& cost : owned.cost) cost *= 1.0001;
-  const Result cold = solve(owned.view(), with_method("auto"));
-  Problem problem = owned.view();
-  problem.initial_g = {first.g.data(), owned.m, 1};
-  const Result warm = solve(problem, with_method("auto"));
-  EXPECT_EQ(warm.status, Status::converged);
-  EXPECT_LT(warm.iterations, cold.iterations * 3 / 4);
-  EXPECT_LE(largest_difference(testing::whole_plan(problem, warm), testing::whole_plan(problem, cold)), 1e-8);
+  for (const char* method : {"anderson", "newton"}) {
+    SCOPED_TRACE(method);
+    const Result cold = solve(owned.view(), with_method(method));
+    Problem problem = owned.view();
+    problem.initial_g = {first.g.data(), owned.m, 1};
+    const Result warm = solve(problem, with_method(method));
+    EXPECT_EQ(warm.status, Status::converged);
+    EXPECT_LT(warm.iterations, cold.iterations * 3 / 4);
+    EXPECT_LE(largest_difference(testing::whole_plan(problem, warm), testing::whole_plan(problem, cold)), 1e-8);
+  }
 }
 
 TEST(WarmStart, FromFarAway) {

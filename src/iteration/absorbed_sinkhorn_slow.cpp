@@ -11,8 +11,10 @@ namespace fedsinkhorn {
 namespace {
 
 /// Rounds that acceleration may take at the last level. A Newton step takes the time of about s / 15 rounds, s the
-/// shorter side, and there are about ten to make; but rounds are also exchanges, and their number is to be limited.
-double patience_at_the_end(const CheckedProblem& problem) {
+/// shorter side, and there are about ten to make; but rounds are also exchanges, and their number is to be limited. A
+/// device makes a thousand rounds in the time that the host takes for a step.
+double patience_at_the_end(const CheckedProblem& problem, bool is_alone_on_device) {
+  if (is_alone_on_device) return 8000;
   const auto side = static_cast<double>(std::min(problem.rows.size(), problem.columns.size()));
   return std::clamp(side, 50.0, 240.0);
 }
@@ -32,7 +34,7 @@ constexpr std::int64_t kWatchClosely = 80;
 bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const {
   const bool is_last = annealing_.is_last();
   const double goal = is_last ? monitor_.tolerance() : std::sqrt(2 * annealing_.goal() * problem_.mass);
-  const double patience = patience_at_the_end(problem_);
+  const double patience = patience_at_the_end(problem_, pacing_.is_alone_on_device);
   return watch.is_slow_to(goal, iteration, error, is_last ? patience : kOnTheWay * patience, kGrace * patience) &&
          !annealing_.may_begin(gain);
 }

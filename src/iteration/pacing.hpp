@@ -14,6 +14,7 @@ struct Pacing {
   std::size_t memory = 0;
   std::size_t most_memory = 0;
   const cpu::SumOps& ops = cpu::simd("auto").sums;
+  bool is_alone_on_device = false;  ///< rounds are made by a device, without the host
 };
 
 /// Differences kept per target. Every holder of v needs memory for that many vectors.

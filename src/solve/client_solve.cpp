@@ -140,7 +140,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
   const Pacing pacing{method, differences_kept(options, problem.targets),
-                      most_differences_kept(options, problem.targets), simd.sums};
+                      most_differences_kept(options, problem.targets), simd.sums,
+                      clients.size() == 1 && computing.device >= 0};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
   // Describes the run, whether it finished or lost a client.

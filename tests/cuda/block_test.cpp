@@ -102,6 +102,19 @@ void compare(const Case& test) {
   expect_close(scalings, expected_scalings, test.tolerance, "fused u");
   expect_close(r, expected_r, test.tolerance, "fused r");
 
+  device->weighted(u.data(), v.data(), r.data());
+  cpu->weighted(u.data(), v.data(), expected_r.data());
+  expect_close({r.begin(), r.begin() + static_cast<std::ptrdiff_t>(m)},
+               {expected_r.begin(), expected_r.begin() + static_cast<std::ptrdiff_t>(m)}, 2 * test.tolerance,
+               "weighted");
+  const std::size_t first = n / 3;
+  std::vector<double> rows((n - first) * m);
+  std::vector<double> expected_rows((n - first) * m);
+  device->copy_rows(first, n - first, rows.data());
+  cpu->copy_rows(first, n - first, expected_rows.data());
+  // The CPU stores what is below 2e-300, or 2e-38, as 0.
+  for (std::size_t k = 0; k < rows.size(); ++k) ASSERT_NEAR(rows[k], expected_rows[k], 1e-37 + 1e-6 * rows[k]) << k;
+
   const std::vector<PlanSums> plans = device->plan_sums(phi, psi, targets, u.data(), v.data());
   const std::vector<PlanSums> expected_plans = cpu->plan_sums(phi, psi, targets, u.data(), v.data());
   ASSERT_EQ(plans.size(), expected_plans.size());

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "iteration/absorbed_sinkhorn.hpp"
+#include "method/newton_system.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -80,7 +81,8 @@ bool AbsorbedSinkhorn::is_worst_slow(std::int64_t iteration, const SeenRound& se
 }
 
 bool AbsorbedSinkhorn::can_escalate() const {
-  return pacing_.method.make_if_slow != nullptr && topology_.holds_whole_rows() && monitor_.options().tolerance > 0;
+  return pacing_.method.make_if_slow != nullptr && topology_.holds_whole_rows() && monitor_.options().tolerance > 0 &&
+         problem_.rows.size() + problem_.columns.size() <= kMostLines;
 }
 
 }  // namespace fedsinkhorn

@@ -15,6 +15,13 @@
 
 namespace fedsinkhorn {
 
+/// Up to so many columns, or rows, the matrix is factorized; beyond, its products are used.
+inline constexpr std::size_t kLargestDense = 1024;
+/// So many numbers of K are copied at most, to be factorized over few rows.
+inline constexpr std::size_t kMostCopied = std::size_t{1} << 24U;
+/// Rows and columns of problems that are not worth the memory that a preconditioner takes, about 4 kB each.
+inline constexpr std::size_t kMostLines = std::size_t{1} << 17U;
+
 /// B = diag(row_scale) K diag(column_scale), and its singular pair with value 1: B root_c = root_a. Own slices.
 struct ScaledPlan {
   std::vector<double> row_scale, column_scale;

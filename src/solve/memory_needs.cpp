@@ -14,6 +14,7 @@
 #include "fedsinkhorn/error.hpp"
 #include "iteration/high_precision.hpp"
 #include "iteration/pacing.hpp"
+#include "method/newton_system.hpp"
 #include "registry/registry.hpp"
 #include "solve/check_options.hpp"
 #include "topology/news.hpp"
@@ -67,6 +68,21 @@ double bytes_to_meet(std::size_t clients) {
   return of_its_own + of_each_other * static_cast<double>(clients - 1);
 }
 
+/// Of Newton's method: a matrix, its factor and some rows of the kernel or, if it has many columns, a sparse plan, its
+/// graph and its factor.
+double newton_bytes(const ClientShape& shape) {
+  const auto rows = static_cast<double>(shape.block_rows);
+  const auto columns = static_cast<double>(shape.block_columns);
+  const auto dense = static_cast<double>(kLargestDense);
+  if (columns <= dense) return (3 * columns + std::min(rows, 512.0)) * columns * sizeof(double);
+  const auto copied = static_cast<double>(kMostCopied);
+  if (shape.clients == 1 && rows <= dense && rows * columns <= copied) {
+    return (3 * rows + columns) * rows * sizeof(double);
+  }
+  constexpr double bytes_of_a_line = 4096;
+  return (rows + columns) * bytes_of_a_line + 32 * columns * sizeof(double);
+}
+
 double bytes_for(const Options& options, const ClientShape& shape, int threads) {
   if (options.precision == Precision::digits50) return precise_bytes(shape.rows, shape.columns);
   const auto targets = static_cast<double>(shape.targets);
@@ -88,6 +104,9 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
     const double held = std::max(columns, static_cast<double>(shape.block_columns));
     bytes += targets * (kept + 1) * (held + 3 * columns) * sizeof(double);
   }
+  const MethodEntry& method = methods().find(resolved_method(options), "`method`");
+  const bool is_too_large = shape.block_rows + shape.block_columns > kMostLines;
+  if (method.needs_whole_rows || (method.make_if_slow != nullptr && !is_too_large)) bytes += newton_bytes(shape);
   bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 4 * sizeof(double);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
   bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);

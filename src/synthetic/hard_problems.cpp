@@ -144,7 +144,8 @@ Drawn lattice(std::size_t n, std::size_t m, Draw& draw) {
     Points result;
     for (std::size_t k = 0; k < count; ++k) {
       std::swap(sites[k], sites[k + draw.below(sites.size() - k)]);
-      result.push_back({static_cast<double>(sites[k] / side), static_cast<double>(sites[k] % side)});
+      const std::size_t row = sites[k] / side;
+      result.push_back({static_cast<double>(row), static_cast<double>(sites[k] % side)});
     }
     return result;
   };
@@ -205,7 +206,8 @@ Drawn bridges(std::size_t n, std::size_t m, Draw& draw) {
   }
   drawn.cost[m - 1] = drawn.cost[(n - 1) * m] = 1;
   // Half of what one row or one column has must cross: the first columns lack it.
-  const auto rows = static_cast<double>((n + 1) / 2) / static_cast<double>(n);
+  const std::size_t first_rows = (n + 1) / 2;
+  const auto rows = static_cast<double>(first_rows) / static_cast<double>(n);
   const double crosses = 0.5 / static_cast<double>(std::max(n, m));
   const std::size_t half = (m + 1) / 2;
   for (std::size_t j = 0; j < m; ++j) {

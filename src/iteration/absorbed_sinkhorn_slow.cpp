@@ -21,6 +21,7 @@ double patience_at_the_end(const CheckedProblem& problem, bool is_alone_on_devic
 }
 /// Shares of that: for a level on the way, where a rough result is enough, and before a level can be called slow.
 constexpr double kOnTheWay = 0.2;
+constexpr double kAllOnTheWay = 0.6;  // all levels together
 constexpr double kGrace = 1.0 / 6;
 /// Rounds that Newton's method may take at the level where it begins: this level may be too far from the solution,
 /// since the ones before were solved roughly.
@@ -36,8 +37,11 @@ bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double
   const bool is_last = annealing_.is_last();
   const double goal = is_last ? monitor_.tolerance() : std::sqrt(2 * annealing_.goal() * problem_.mass);
   const double patience = patience_at_the_end(problem_, pacing_.is_alone_on_device);
-  return watch.is_slow_to(goal, iteration, error, is_last ? patience : kOnTheWay * patience, kGrace * patience) &&
-         !annealing_.may_begin(gain);
+  const bool is_slow_here =
+      watch.is_slow_to(goal, iteration, error, is_last ? patience : kOnTheWay * patience, kGrace * patience);
+  const bool is_slow_in_all =
+      !is_last && watch.has_seen_enough() && static_cast<double>(iteration) > kAllOnTheWay * patience;
+  return (is_slow_here || is_slow_in_all) && !annealing_.may_begin(gain);
 }
 
 // Targets that are slow continue with the method for slow ones, from the last image. If that does not end soon either,

@@ -87,8 +87,9 @@ struct Options {
   std::int64_t max_iterations = 10000;
   std::int64_t check_every = 1;
 
-  /// sinkhorn: plain. anderson: accelerated. overrelaxed. auto: anderson, with epsilon scaling where that is slow;
-  /// plain where acceleration is not available (local steps, async, log-domain, 50 digits).
+  /// sinkhorn: plain. anderson: accelerated. newton: Newton's method, with epsilon scaling. overrelaxed. auto:
+  /// anderson, with epsilon scaling and then Newton's method where that is slow; plain where acceleration is not
+  /// available (local steps, async, log-domain, 50 digits).
   std::string method = "auto";
   std::size_t history = 0;        ///< differences that anderson and auto keep; 0: 24, fewer for many targets
   std::string topology = "auto";  ///< auto: centralized for one client, row-reduce for several

@@ -21,7 +21,7 @@ double patience_at_the_end(const CheckedProblem& problem, bool is_alone_on_devic
 }
 /// Shares of that: for a level on the way, where a rough result is enough, and before a level can be called slow.
 constexpr double kOnTheWay = 0.2;
-constexpr double kAllOnTheWay = 0.6;  // all levels together
+constexpr double kAllOnTheWay = 0.65;  // all levels together
 constexpr double kGrace = 1.0 / 6;
 /// Rounds that Newton's method may take at the level where it begins: this level may be too far from the solution,
 /// since the ones before were solved roughly.

@@ -18,6 +18,8 @@ namespace {
 
 /// Upper bound on one step of log v, in every precision.
 constexpr double kLongestReach = 64;
+/// So many targets may keep memory of their own between rounds.
+constexpr std::size_t kFewTargets = 8;
 
 }  // namespace
 
@@ -98,7 +100,8 @@ void AbsorbedSinkhorn::make_room(std::size_t targets) {
 
 std::unique_ptr<Acceleration> AbsorbedSinkhorn::made(
     std::unique_ptr<Acceleration> (*make)(const MethodSettings&)) const {
-  return make({pacing_.memory, pacing_.most_memory, longest_step(), problem_.mass, pacing_.ops, threads_});
+  return make({pacing_.memory, pacing_.most_memory, longest_step(), problem_.mass, pacing_.ops, threads_,
+               problem_.targets > kFewTargets});
 }
 
 double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, std::log(safe_scaling_) / 2); }
@@ -106,8 +109,9 @@ double AbsorbedSinkhorn::longest_step() const { return std::min(kLongestReach, s
 void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   ++solved_alone_;
   ids_ = {start.target};
-  make_room(1);
   iteration_ = start.iterations;
+  products_before_ = newton_.products;
+  make_room(1);
   epsilon_ = start.epsilon;
   annealing_.begin_again(epsilon_, rounds());
   level_before_ = {};
@@ -201,10 +205,10 @@ void AbsorbedSinkhorn::round() {
   if (stretched) {
     build_around_scalings();
     ++absorptions_;
-  } else {
-    mix();
+    (void)anneal();
+  } else if (!anneal() && iteration_ < monitor_.options().max_iterations) {
+    mix();  // a method may do a lot of work for its next point, so not at the end of a level
   }
-  anneal();
 }
 
 // q = K x, u = a / q, r = K' u.

@@ -143,7 +143,7 @@ class AbsorbedSinkhorn {
                            Deviations& columns);
   void follow_path(std::vector<double>& psi, double epsilon);
   Arrival change_epsilon(double epsilon, std::int64_t iterations, bool in_spite_of_stop);
-  void anneal();
+  bool anneal();
   Arrival open_level();
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);
@@ -161,7 +161,8 @@ class AbsorbedSinkhorn {
 
   [[nodiscard]] std::size_t active() const { return ids_.size(); }
   /// Iterations without the products of methods that propose points.
-  [[nodiscard]] std::int64_t rounds() const { return iteration_ - newton_.products; }
+  [[nodiscard]] std::int64_t rounds() const { return iteration_ - products_here(); }
+  [[nodiscard]] std::int64_t products_here() const { return newton_.products - products_before_; }
   [[nodiscard]] bool is_accelerated() const { return pacing_.method.make != nullptr; }
   [[nodiscard]] bool is_proposal(std::size_t slot) const {
     return is_accelerated() && accelerations_[slot]->is_proposal();
@@ -221,6 +222,7 @@ class AbsorbedSinkhorn {
   std::vector<Mixture> mixtures_;         // decided after a round, one per slot
   std::int64_t rejected_before_ = 0;      // of finished targets
   NewtonReport newton_;                   // steps: of finished targets
+  std::int64_t products_before_ = 0;      // of targets before the one being solved alone
   std::int64_t levels_ = 0;
   std::int64_t openings_ = 0;
   /// The centre of the column potentials at the end of a level.

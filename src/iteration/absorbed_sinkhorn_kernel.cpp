@@ -244,10 +244,11 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 // Moves to the next level once this one has served its purpose. Each level opens with a round that builds its kernel or
-// a log-domain round; that round counts. If nothing is left to do after it, the level ends at once.
-void AbsorbedSinkhorn::anneal() {
+// a log-domain round; that round counts. If nothing is left to do after it, the level ends at once. Returns whether it
+// has moved.
+bool AbsorbedSinkhorn::anneal() {
   const auto is_at_the_limit = [this] { return iteration_ >= monitor_.options().max_iterations; };
-  if (active() == 0 || is_at_the_limit()) return;
+  if (active() == 0 || is_at_the_limit()) return false;
   double gain = 0;
   double error = 0;
   for (const auto& acceleration : accelerations_) {
@@ -256,20 +257,21 @@ void AbsorbedSinkhorn::anneal() {
   }
   if (annealing_.is_last()) annealing_.watch(rounds(), gain);
   if (!annealing_.begins(rounds())) {
-    if (annealing_.is_last() || !annealing_.is_done(rounds(), gain, error)) return;
-    annealing_.descend(rounds());
+    if (annealing_.is_last() || !annealing_.is_done(rounds(), gain, error, products_here())) return false;
+    annealing_.descend(rounds(), products_here());
   }
   const Rebuilding counted(traffic_);
   const Standing before = standing();
   Arrival arrival = open_level();
   while (active() > 0 && !stop_ && !is_at_the_limit() && !annealing_.is_last() &&
-         annealing_.is_done(rounds(), arrival.gain)) {
-    annealing_.descend(rounds());
+         annealing_.is_done(rounds(), arrival.gain, 0, products_here())) {
+    annealing_.descend(rounds(), products_here());
     arrival = open_level();
   }
   std::vector<Note> notes(active());
   if (active() > 0 && !arrival.is_built) rebuild(notes);
   if (stop_) stand_again(before);
+  return true;
 }
 
 // The first round of a level.

@@ -48,13 +48,14 @@ bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double
 // all go through levels that are solved almost to the end.
 void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
   if (!is_accelerated()) return;
+  bool starts_over = false;
   for (std::size_t k = 0; k < active(); ++k) {
     Escalation& escalation = escalations_[k];
     if (!mixtures_[k].keep_newest) continue;
     if (escalation.at > 0) {
       const bool began_on_the_way = pacing_.method.is_thorough && !annealing_.is_last();
       const bool is_long = levels_ == escalation.level && rounds() > escalation.at + kPatienceWithNewton;
-      if (is_long && !began_on_the_way) annealing_.start_over();
+      starts_over |= is_long && !began_on_the_way;
       continue;
     }
     if (!can_escalate()) continue;
@@ -64,13 +65,14 @@ void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
       newton_.from = iteration_;
       newton_.reason = escalation.watch.reason(epsilon_);
     }
-    escalation.at = rounds();
+    escalation.at = std::max<std::int64_t>(1, rounds());
     escalation.level = levels_;
     rejected_before_ += accelerations_[k]->rejected();
     accelerations_[k] = made(pacing_.method.make_if_slow);
     mixtures_[k] = {};
     annealing_.be_thorough();
   }
+  if (starts_over) annealing_.start_over(iteration_);
 }
 
 // The same for rounds made ahead by a device, of which only the worst target is known. If there are several, rounds are

@@ -29,7 +29,10 @@ class Annealing {
   /// The kernel has few digits: levels are not to be solved further than roughly.
   void be_coarse() { is_coarse_ = true; }
   /// Stays at `last` until start_over().
-  void stay() { is_trying_ = false; }
+  void stay() {
+    stays_ = true;
+    is_trying_ = false;
+  }
   /// Begins with the first level, and is thorough with every target.
   void start_high() {
     is_always_thorough_ = true;
@@ -60,9 +63,9 @@ class Annealing {
     resume(first_, iteration);
     return true;
   }
-  /// Levels shall begin (again): this one takes too long. Only once.
-  void start_over() {
-    if (std::exchange(has_started_over_, true) || !needs_levels()) return;
+  /// Levels shall begin (again): this one takes too long. Only once, and only if enough of the budget is left for them.
+  void start_over(std::int64_t iteration) {
+    if (3 * iteration >= 2 * thorough_budget_ || !needs_levels() || std::exchange(has_started_over_, true)) return;
     be_thorough();
     is_trying_ = is_slow_ = true;
   }
@@ -81,17 +84,18 @@ class Annealing {
 
   /// Call after every round at another level, including the one that opens it.
   /// error: the L1 error, if it is known.
-  [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error = 0) const {
-    return (gain <= goal() && (is_coarse_ || error <= kThoroughError * mass_)) || iteration >= budget_;
+  /// products: iterations that were no rounds.
+  [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error = 0, std::int64_t products = 0) const {
+    return (gain <= goal() && (is_coarse_ || error <= kThoroughError * mass_)) || iteration + products >= budget_;
   }
   /// Moves to the next level; `iteration` is the last one at this level. After each level that takes hardly any rounds,
   /// the jump doubles.
-  void descend(std::int64_t iteration) {
+  void descend(std::int64_t iteration, std::int64_t products = 0) {
     jump_ = iteration - entered_ <= kEasy ? 2 * jump_ : 1;
     entered_ = iteration;
     const double factor = last_ / epsilon_;
     const double steps = std::max(1.0, std::ceil(std::log(factor) / std::log(ratio_) - 1e-9));
-    const bool reaches_end = iteration >= budget_ || jump_ >= steps;
+    const bool reaches_end = iteration + products >= budget_ || jump_ >= steps;
     epsilon_ = reaches_end ? last_ : epsilon_ * std::pow(factor, jump_ / steps);
   }
   /// Continues from a level. If that is the last one, it stays there for good.
@@ -106,7 +110,7 @@ class Annealing {
     resume(epsilon, iteration);
     has_started_over_ = false;
     if (!is_always_thorough_) {
-      is_trying_ = is_last() && needs_levels();
+      is_trying_ = is_last() && needs_levels() && !stays_;
       budget_ = rough_budget_;
       good_enough_ = kGoodEnough;
       ratio_ = kRatio;
@@ -148,6 +152,7 @@ class Annealing {
   bool has_started_over_ = false;
   bool is_always_thorough_ = false;
   bool is_coarse_ = false;
+  bool stays_ = false;
   std::int64_t look_again_ = kPatience;
   double best_ = std::numeric_limits<double>::infinity();  // smallest gain since the last look
   double best_before_ = std::numeric_limits<double>::infinity();

@@ -118,6 +118,7 @@ struct MethodSettings {
   double mass = 1;               ///< total of b
   const cpu::SumOps& ops;        ///< must outlive the method
   int threads = 1;               ///< for propose()
+  bool is_one_of_many = false;   ///< so many targets that none may keep much memory between rounds
 };
 
 [[nodiscard]] std::unique_ptr<Acceleration> make_anderson(const MethodSettings& settings);

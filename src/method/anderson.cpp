@@ -338,6 +338,8 @@ void Anderson::restart() {
   has_latest_ = false;
   drop_differences(0);
   gamma_.clear();
+  looked_ = 0;
+  residual2_before_ = residual2_since_ = std::numeric_limits<double>::infinity();
   control_.restart();
 }
 

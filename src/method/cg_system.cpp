@@ -76,6 +76,7 @@ void CgSystem::multiply(KernelAccess& kernel, double damping, std::span<const do
 }
 
 bool CgSystem::solve(KernelAccess& kernel, double damping, std::span<const double> h, std::span<double> y) {
+  if (kernel.products_left() <= 0) return false;
   factor_.emplace(edges_, root_c_, damping);
   std::ranges::fill(y, 0.0);
   std::vector<double> r(h.begin(), h.end());

@@ -47,7 +47,10 @@ constexpr double kFar = 1;
 class Newton final : public Acceleration {
  public:
   explicit Newton(const MethodSettings& settings)
-      : reach_(std::min(settings.reach, kReach)), slack_(kRounding * settings.mass), threads_(settings.threads) {}
+      : reach_(std::min(settings.reach, kReach)),
+        slack_(kRounding * settings.mass),
+        threads_(settings.threads),
+        keeps_system_(!settings.is_one_of_many) {}
 
   void describe(const RoundOfTarget& round, Note& note) override;
   [[nodiscard]] Mixture decide(const Note& note) override;
@@ -60,7 +63,7 @@ class Newton final : public Acceleration {
   [[nodiscard]] double error() const override { return is_all_noise_ ? 0 : error_; }
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
   [[nodiscard]] std::int64_t newton_steps() const override { return steps_; }
-  [[nodiscard]] std::int64_t products() const override { return system_ ? system_->products() : 0; }
+  [[nodiscard]] std::int64_t products() const override { return products_ + (system_ ? system_->products() : 0); }
 
  private:
   /// This client's slices of a point, and what is known about it.
@@ -77,6 +80,8 @@ class Newton final : public Acceleration {
   bool has_met_noise_ = false, is_all_noise_ = false;
   const int threads_;
   std::unique_ptr<NewtonSystem> system_;  // chosen when its size is known
+  const bool keeps_system_;               // for a step that is tried again with more damping
+  std::int64_t products_ = 0;             // of systems that were dropped
   std::vector<double> a_, b_;
   Point candidate_, standing_;
   ScaledPlan plan_;                         // of the standing point
@@ -172,6 +177,7 @@ void Newton::reject() {
     damping_ = kMostDamping;
     wants_step_ = false;
   }
+  if (rejected_ > kRejectionsForFree + accepted_) wants_step_ = false;
   is_proposal_ = false;
 }
 
@@ -244,6 +250,10 @@ void Newton::propose(KernelAccess& kernel, std::span<double> x) {
   }
   is_proposal_ = true;
   ++steps_;
+  if (keeps_system_) return;
+  products_ += system_->products();
+  system_.reset();
+  is_assembled_ = false;
 }
 
 // The standing point is lost, and with it the system.

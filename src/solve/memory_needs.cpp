@@ -106,7 +106,8 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   }
   const MethodEntry& method = methods().find(resolved_method(options), "`method`");
   const bool is_too_large = shape.block_rows + shape.block_columns > kMostLines;
-  if (method.needs_whole_rows || (method.make_if_slow != nullptr && !is_too_large)) bytes += newton_bytes(shape);
+  if (method.needs_whole_rows || (method.make_if_slow != nullptr && !is_too_large))
+    bytes += std::min(targets, 8.0) * newton_bytes(shape);
   bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 4 * sizeof(double);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
   bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);

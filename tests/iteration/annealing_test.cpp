@@ -135,13 +135,13 @@ TEST(Annealing, LevelsStartOverOnce) {
   Annealing annealing = begun(1e-4);
   annealing.descend(1000);
   ASSERT_FALSE(annealing.is_last());
-  annealing.start_over();
+  annealing.start_over(1000);
   EXPECT_FALSE(annealing.is_last()) << "this level is none to end at";
   ASSERT_TRUE(annealing.begins(1001));
   EXPECT_DOUBLE_EQ(annealing.epsilon(), 0.1);
   annealing.descend(1100);
   const double epsilon = annealing.epsilon();
-  annealing.start_over();
+  annealing.start_over(1000);
   EXPECT_EQ(annealing.epsilon(), epsilon);
   EXPECT_FALSE(annealing.begins(1101));
 }

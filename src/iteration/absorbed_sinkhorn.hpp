@@ -123,6 +123,7 @@ class AbsorbedSinkhorn {
   void escalate(std::span<const Note> notes);
   [[nodiscard]] bool can_escalate() const;
   [[nodiscard]] bool is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const;
+  [[nodiscard]] bool is_slow_in_all(const StallWatch& watch, std::int64_t iteration) const;
   [[nodiscard]] bool is_worst_slow(std::int64_t iteration, const SeenRound& seen);
   [[nodiscard]] std::unique_ptr<Acceleration> made(std::unique_ptr<Acceleration> (*make)(const MethodSettings&)) const;
   void mix();

@@ -2,6 +2,8 @@
 //
 // Acceleration costs hardly more than a plain round, Newton's method many times as much, but it needs few rounds
 // whatever the problem. All decisions are based on counts of rounds and on errors that all clients share.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -39,9 +41,13 @@ bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double
   const double patience = patience_at_the_end(problem_, pacing_.is_alone_on_device);
   const bool is_slow_here =
       watch.is_slow_to(goal, iteration, error, is_last ? patience : kOnTheWay * patience, kGrace * patience);
-  const bool is_slow_in_all =
-      !is_last && watch.has_seen_enough() && static_cast<double>(iteration) > kAllOnTheWay * patience;
-  return (is_slow_here || is_slow_in_all) && !annealing_.may_begin(gain);
+  return (is_slow_here || is_slow_in_all(watch, iteration)) && !annealing_.may_begin(gain);
+}
+
+// The same for all levels on the way together.
+bool AbsorbedSinkhorn::is_slow_in_all(const StallWatch& watch, std::int64_t iteration) const {
+  const double patience = patience_at_the_end(problem_, pacing_.is_alone_on_device);
+  return !annealing_.is_last() && watch.has_seen_enough() && static_cast<double>(iteration) > kAllOnTheWay * patience;
 }
 
 // Targets that are slow continue with the method for slow ones, from the last image. If that does not end soon either,
@@ -63,7 +69,9 @@ void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
     if (!is_slow(escalation.watch, rounds(), error, accelerations_[k]->gain())) continue;
     if (newton_.targets++ == 0) {
       newton_.from = iteration_;
-      newton_.reason = escalation.watch.reason(epsilon_);
+      newton_.reason = is_slow_in_all(escalation.watch, rounds())
+                           ? fmt::format("levels down to epsilon {:g} took {} rounds", epsilon_, rounds())
+                           : escalation.watch.reason(epsilon_);
     }
     escalation.at = std::max<std::int64_t>(1, rounds());
     escalation.level = levels_;

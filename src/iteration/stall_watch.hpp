@@ -38,7 +38,6 @@ class StallWatch {
   /// In words, after is_slow_to() has returned true.
   [[nodiscard]] std::string reason(double epsilon) const {
     const double error = best_.back();
-    if (!(left_ > 0)) return fmt::format("levels of epsilon took long, down to {:g}", epsilon);
     if (!(left_ < 1e6)) return fmt::format("at epsilon {:g} the error stayed at {:.1e}", epsilon, error);
     return fmt::format("at epsilon {:g} and an error of {:.1e}, about {:.0f} more rounds of acceleration were expected",
                        epsilon, error, left_);

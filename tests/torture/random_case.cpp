@@ -215,6 +215,8 @@ void draw_method(Draw& draw, Options& options) {
   options.method =
       is_plain ? draw.one_of(Names{"auto", "sinkhorn"})
                : draw.one_of(Names{"auto", "auto", "sinkhorn", "sinkhorn", "anderson", "newton", "overrelaxed"});
+  // A grid may cut rows, which Newton's method needs whole.
+  if (options.method == "newton" && options.topology == "grid") options.method = "auto";
   options.max_iterations = options.precision == Precision::digits50 ? 1000 : 3000;
   options.check_every = draw.chance(0.3) ? 1 + static_cast<std::int64_t>(draw.below(20)) : 1;
   options.norm = draw.one_of<Norm>({Norm::l1, Norm::l1, Norm::l2, Norm::linf});

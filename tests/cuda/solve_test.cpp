@@ -8,10 +8,10 @@
 #include "cuda/on_the_device.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "support/hard.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"
 #include "support/registered.hpp"
-#include "synthetic/hard_problems.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -62,23 +62,14 @@ void expect_same_rounds(const Problem& problem, Options options, double toleranc
   }
 }
 
-Problem view_of(const HardProblem& hard, double epsilon) {
-  Problem problem;
-  problem.cost = CostMatrix{MatrixView<double>{hard.cost.data(), hard.n, hard.m}};
-  problem.epsilon = epsilon;
-  problem.a = hard.a;
-  problem.b = {hard.b.data(), hard.m, 1};
-  return problem;
-}
-
 // Products on the device, the rest on the host: by a dense factor, and by conjugate gradients.
 TEST_F(CudaSolve, NewtonsMethod) {
   for (const char* family : {"random", "clusters-8", "blocks"}) {
     for (const std::size_t n : {300, 1200}) {
       SCOPED_TRACE(std::string(family) + ", n = " + std::to_string(n));
-      const HardProblem hard = hard_problem(family, n, n, 1);
-      const Result result = solve(view_of(hard, 1e-4), on("cuda", "newton"));
-      const Result expected = solve(view_of(hard, 1e-4), on("cpu", "newton"));
+      const OwnedProblem owned = testing::hard(family, n, n, 1e-4, 1);
+      const Result result = solve(owned.view(), on("cuda", "newton"));
+      const Result expected = solve(owned.view(), on("cpu", "newton"));
       EXPECT_EQ(result.backend, "cuda");
       EXPECT_EQ(result.status, Status::converged);
       EXPECT_GT(result.newton.steps, 0);
@@ -91,8 +82,8 @@ TEST_F(CudaSolve, NewtonsMethod) {
 // Acceleration alone would reach the limit. The device's rounds are cheap, so there are more of them than on the CPU.
 TEST_F(CudaSolve, AutoTakesToNewtonsMethodWhereAccelerationStalls) {
   for (const std::uint64_t seed : {1, 2, 3}) {
-    const HardProblem hard = hard_problem("blocks", 300, 300, seed);
-    const Result result = solve(view_of(hard, 1e-5), on("cuda", "auto"));
+    const OwnedProblem owned = testing::hard("blocks", 300, 300, 1e-5, seed);
+    const Result result = solve(owned.view(), on("cuda", "auto"));
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_GT(result.newton.steps, 0);
   }

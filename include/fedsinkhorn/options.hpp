@@ -107,12 +107,17 @@ struct Options {
 
   std::size_t clients = 0;            ///< 0: one, or the number of problems or MPI ranks
   std::string transport = "threads";  ///< between clients in one process: threads or simulated
-  std::string policy = "open";        ///< what may leave a client; open: everything, in plain
-  Scenario scenario;                  ///< the simulated network
-  double timeout = 60;                ///< seconds to wait for another client
-  std::int64_t local_steps = 1;       ///< most iterations from one exchange to the next
-  std::int64_t max_staleness = 16;    ///< topology async: oldest slice a client uses, in its own iterations
-  double damping = 1;                 ///< topology async: eta, in (0, 1]; 1 is no damping
+  /// What may leave a client. open: everything, in plain. sums (row-reduce): masked sums over all clients alone; every
+  /// client's result has only its own rows of f, unless all clients are in one process.
+  std::string policy = "open";
+  /// policy sums: who adds up. none: the clients. sums: a server, which is the last process and sees masked numbers
+  /// alone.
+  std::string server = "none";
+  Scenario scenario;                ///< the simulated network
+  double timeout = 60;              ///< seconds to wait for another client
+  std::int64_t local_steps = 1;     ///< most iterations from one exchange to the next
+  std::int64_t max_staleness = 16;  ///< topology async: oldest slice a client uses, in its own iterations
+  double damping = 1;               ///< topology async: eta, in (0, 1]; 1 is no damping
   DampingKind damping_kind = DampingKind::geometric;
   GridShape grid;                   ///< shape of topology grid
   std::vector<double> row_weights;  ///< shares of the rows (and columns) the clients own; empty: even

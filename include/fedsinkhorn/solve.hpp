@@ -56,6 +56,10 @@ class MpiSession : public Session {
 /// be used after the last two.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options, Session& session);
 
+/// This process as the server of the others' solves with Options::server sums: it must be the last one. Returns when
+/// the others' sessions end. It gets no data and no results.
+void serve(Session& session);
+
 /// Peak memory of solve() for this problem, in bytes, without the inputs. Backend cuda: memory of the host, which does
 /// not hold the kernel.
 [[nodiscard]] std::uint64_t predicted_bytes(const Problem& problem, const Options& options = {});

@@ -5,6 +5,9 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "comm/first_cause.hpp"
+#include "comm/policy.hpp"
+#include "comm/secure_sums.hpp"
 #include "core/buffer.hpp"
 
 namespace fedsinkhorn {
@@ -101,8 +104,18 @@ bool adds_up_at_root(std::size_t clients, std::size_t bytes) {
   return is_little_for_many(clients, bytes) && bytes <= most / clients;
 }
 
+/// The part of the whole that is this client's.
+Range part_of(std::size_t client, std::span<const std::size_t> counts) {
+  const auto offsets = offsets_of(counts);
+  return {offsets[client], offsets[client + 1]};
+}
+
 void allgather_parts(const Collectives& clients, std::span<std::byte> whole, std::span<const std::size_t> counts) {
   const Parts<std::byte> parts(whole, counts);
+  if (clients.route() == Route::through_server) {
+    clients.sums()->gather(clients.label().kind, whole, part_of(clients.rank(), counts));
+    return;
+  }
   if (clients.route() == Route::through_root || is_little_for_many(clients.size(), whole.size())) {
     allgather_through_root(clients, parts);
   } else {
@@ -184,6 +197,7 @@ void Collectives::allgather(std::span<double> whole, std::span<const std::size_t
 
 void Collectives::reduce_scatter(std::span<const double> values, std::span<const std::size_t> counts,
                                  std::span<double> mine) const {
+  if (route_ == Route::through_server) throw std::logic_error("a server adds up masked words alone");
   const Parts<const double> parts(values, counts);
   if (mine.size() != counts[rank()]) throw std::logic_error("the result of a reduce_scatter has the size of one part");
   if (size() > 1 && (route_ == Route::through_root || adds_up_at_root(size(), values.size_bytes()))) {
@@ -204,6 +218,9 @@ void Collectives::allreduce(std::span<double> values) const {
 }
 
 void Collectives::broadcast(std::span<std::byte> data, std::size_t root) const {
+  if (route_ == Route::through_server) {
+    return sums_->gather(label().kind, data, rank() == root ? Range{0, data.size()} : Range{});
+  }
   // In a star, client 0 forwards another client's data.
   const bool passed_on = route_ == Route::through_root && root != 0;
   const std::size_t source = passed_on ? 0 : root;
@@ -222,6 +239,14 @@ void Collectives::broadcast(std::span<std::byte> data, std::size_t root) const {
 
 void Collectives::gather(std::span<const double> mine, std::span<const std::size_t> counts, std::span<double> whole,
                          std::size_t root) const {
+  if (route_ == Route::through_server) {
+    const Range own = part_of(rank(), counts);
+    std::vector<double> all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+    std::ranges::copy(mine, all.begin() + static_cast<std::ptrdiff_t>(own.first));
+    allgather(all, counts);
+    if (rank() == root) std::ranges::copy(all, whole.begin());
+    return;
+  }
   const bool passed_on = route_ == Route::through_root && root != 0;
   const bool collects = rank() == (passed_on ? 0 : root);
   std::vector<double> on_the_way;
@@ -297,7 +322,7 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   constexpr std::size_t root = 0;
   constexpr std::size_t most = 4096;
   constexpr auto last_kind = static_cast<std::uint64_t>(Mishap::Kind::interrupted);
-  const Collectives everyone(clients.communicator(), Route::through_root, Payload::text);
+  const Collectives everyone = clients.through_root().of(Payload::text);
   const auto kind = static_cast<double>(mine.kind);
   std::vector<double> kinds(everyone.rank() == root ? everyone.size() : 0);
   everyone.gather({&kind, 1}, std::vector<std::size_t>(everyone.size(), 1), kinds, root);
@@ -314,12 +339,15 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   if (first_kind == Mishap::Kind::none) return;
   const std::size_t client = from_root.count(first[0], everyone.size() - 1, "a client's number");
   const std::string own = mine.text.empty() ? "an unknown failure" : mine.text.substr(0, most);
-  const std::string text = everyone.broadcast_text(own, client, most);
+  const bool tells = everyone.communicator().tells_reasons();
+  const std::string text = everyone.broadcast_text(tells ? own : line_without_reason(everyone.rank()), client, most);
   const std::string line = text.substr(0, text.find('\0'));
   if (line.empty()) from_peer(everyone, client).refuse("a failure without a word");
   if (first_kind == Mishap::Kind::interrupted) throw Interrupted();
-  if (first_kind == Mishap::Kind::other) throw std::runtime_error(line);
-  throw InputError(line);
+  if (!tells && client != everyone.rank()) throw RefusedElsewhere(line);
+  const std::string& reason = client == everyone.rank() ? own : line;
+  if (first_kind == Mishap::Kind::other) throw std::runtime_error(reason);
+  throw InputError(reason);
 }
 
 }  // namespace fedsinkhorn

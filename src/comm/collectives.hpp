@@ -32,7 +32,10 @@
 namespace fedsinkhorn {
 
 /// direct: every client talks to every other. through_root: clients talk only to client 0 (a star, a firewall).
-enum class Route { direct, through_root };
+/// through_server: clients talk only to a server that adds up masked words; what is gathered is a sum, too.
+enum class Route { direct, through_root, through_server };
+
+class SecureSums;
 
 /// With more clients, c^2 small messages take longer than the route through client 0.
 inline constexpr std::size_t kManyClients = 32;
@@ -42,11 +45,17 @@ class Collectives {
   static constexpr std::size_t kMostText = std::size_t{1} << 20U;
 
   explicit Collectives(Communicator& communicator, Route route = Route::direct,
-                       std::optional<Payload> kind = std::nullopt)
-      : communicator_(communicator), route_(route), kind_(kind) {}
+                       std::optional<Payload> kind = std::nullopt, SecureSums* sums = nullptr)
+      : communicator_(communicator), route_(route), kind_(kind), sums_(sums) {}
 
   /// The same clients and route, for messages of that kind. All that send need a kind, except barrier() and agree().
-  [[nodiscard]] Collectives of(Payload kind) const { return Collectives(communicator_, route_, kind); }
+  [[nodiscard]] Collectives of(Payload kind) const { return Collectives(communicator_, route_, kind, sums_); }
+  /// The same clients by way of client 0, unless there is a server.
+  [[nodiscard]] Collectives through_root() const {
+    return Collectives(communicator_, route_ == Route::direct ? Route::through_root : route_, kind_, sums_);
+  }
+  /// By which numbers must be combined that may not leave in plain; null if they may (see comm/agreement.hpp).
+  [[nodiscard]] SecureSums* sums() const { return sums_; }
 
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
   [[nodiscard]] Route route() const { return route_; }
@@ -84,6 +93,7 @@ class Collectives {
   Communicator& communicator_;
   Route route_;
   std::optional<Payload> kind_;
+  SecureSums* sums_;
 };
 
 /// Reads what that client sent.

@@ -33,10 +33,11 @@ inline constexpr int kTags = 1024;
   return of_group == static_cast<int>(Tag::news_u) || of_group == static_cast<int>(Tag::news_v);
 }
 
-/// A message's tag and kind; the same on both sides.
+/// A message's tag, kind and form; the same on both sides.
 struct Label {
   Tag tag;
   Payload kind;
+  Form form = Form::plain;
 };
 
 /// A message in flight.
@@ -103,12 +104,17 @@ class Communicator {
   /// passes by itself. Called from destructors.
   virtual void worked(double /*entries*/) noexcept {}
 
+  /// Whether the others may read why this client refuses its input (see comm/policy.hpp).
+  [[nodiscard]] virtual bool tells_reasons() const { return true; }
+
   /// Tells the others that this client gives up; they will throw `text`. Does not throw or wait long.
   virtual void give_up(bool bad_input, const char* text) noexcept = 0;
 
   /// Whether clients other than client 0 may be unreachable (a star, a firewall). If so, notices go through client 0,
   /// which forwards them. All clients call this at the same point of the program.
   virtual void keep_to_root(bool /*keeps*/) {}
+  /// The same with the last one, a server, in the place of client 0.
+  virtual void keep_to_server() {}
 
   /// Returns when the message is done. Throws like wait_any and, if the time limit passes first, like miss.
   void wait(Pending& message) {

@@ -35,7 +35,9 @@ class ForwardingCommunicator : public Communicator {
   [[nodiscard]] double time_slice() const override { return inner_.time_slice(); }
   void worked(double entries) noexcept override { inner_.worked(entries); }
   void give_up(bool bad_input, const char* text) noexcept override { inner_.give_up(bad_input, text); }
+  [[nodiscard]] bool tells_reasons() const override { return inner_.tells_reasons(); }
   void keep_to_root(bool keeps) override { inner_.keep_to_root(keeps); }
+  void keep_to_server() override { inner_.keep_to_server(); }
 
  protected:
   [[nodiscard]] Communicator& inner() const { return inner_; }

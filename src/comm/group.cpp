@@ -36,7 +36,7 @@ class Group final : public ForwardingCommunicator {
 
  private:
   [[nodiscard]] Label shifted(Label label) const {
-    return {static_cast<Tag>(first_tag_ + static_cast<int>(label.tag)), label.kind};
+    return {static_cast<Tag>(first_tag_ + static_cast<int>(label.tag)), label.kind, label.form};
   }
 
   std::vector<std::size_t> members_;

@@ -16,13 +16,20 @@ static_assert(std::is_trivially_copyable_v<MessageHeader> && sizeof(MessageHeade
 
 constexpr std::size_t kFirst = 0;  // the client that begins sessions
 
+/// The kind of a message and, in the high byte, its form.
+std::uint16_t kind_and_form(Label label) {
+  return static_cast<std::uint16_t>(static_cast<unsigned>(label.kind) | static_cast<unsigned>(label.form) << 8U);
+}
+
 MessageHeader header_of(Label label, std::uint32_t number, std::uint32_t session, std::size_t length) {
-  return {kProtocol, static_cast<std::uint16_t>(label.tag), static_cast<std::uint16_t>(label.kind), number, session,
-          length};
+  return {kProtocol, static_cast<std::uint16_t>(label.tag), kind_and_form(label), number, session, length};
 }
 
 std::string name_of_kind(std::uint16_t kind) {
-  return kind < kPayloads.size() ? std::string(name_of(static_cast<Payload>(kind))) : fmt::format("{}", kind);
+  const unsigned form = kind >> 8U;
+  const unsigned payload = kind & 0xFFU;
+  if (payload >= kPayloads.size() || form > static_cast<unsigned>(Form::masked)) return fmt::format("{}", kind);
+  return fmt::format("{}{}", form == 0 ? "" : "masked ", name_of(static_cast<Payload>(payload)));
 }
 
 // In both classes the buffer is declared before the message that uses it, so it is destroyed after it.

@@ -13,14 +13,14 @@ namespace fedsinkhorn {
 struct MessageHeader {
   std::uint32_t protocol = 0;  ///< version of the program's protocol
   std::uint16_t tag = 0;
-  std::uint16_t kind = 0;     ///< a Payload
+  std::uint16_t kind = 0;     ///< a Payload; in the high byte, its Form
   std::uint32_t number = 0;   ///< counts the sender's messages to this receiver with this tag, from 0, modulo 2^32
   std::uint32_t session = 0;  ///< number of the solve; 0 until the clients have agreed on it
   std::uint64_t length = 0;   ///< bytes that follow
 };
 
 /// Changes whenever two versions of the program would misunderstand each other.
-inline constexpr std::uint32_t kProtocol = 0x46530003;
+inline constexpr std::uint32_t kProtocol = 0x46530004;
 
 /// Adds 24 bytes to every message. Messages with the same sender and tag arrive in order, so the receiver knows the
 /// next number. If a message was replayed, left out or sent in another step of a collective, the number differs, and

@@ -19,16 +19,22 @@ namespace fedsinkhorn {
 ///   result     costs, f and g, reports
 ///   text       error messages
 ///   control    who is there, who has finished
-enum class Payload : std::uint16_t { options, shape, slice, sum, note, potential, result, text, control };
+///   keys       public keys, and what is needed to agree on secret ones
+enum class Payload : std::uint16_t { options, shape, slice, sum, note, potential, result, text, control, keys };
 
-inline constexpr std::array kPayloads = {Payload::options, Payload::shape, Payload::slice,
-                                         Payload::sum,     Payload::note,  Payload::potential,
-                                         Payload::result,  Payload::text,  Payload::control};
+inline constexpr std::array kPayloads = {Payload::options, Payload::shape,     Payload::slice,  Payload::sum,
+                                         Payload::note,    Payload::potential, Payload::result, Payload::text,
+                                         Payload::control, Payload::keys};
 
 [[nodiscard]] constexpr std::string_view name_of(Payload kind) {
-  constexpr std::array<std::string_view, kPayloads.size()> names = {"options",   "shape",  "slice", "sum",    "note",
-                                                                    "potential", "result", "text",  "control"};
+  constexpr std::array<std::string_view, kPayloads.size()> names = {"options",   "shape",  "slice", "sum",     "note",
+                                                                    "potential", "result", "text",  "control", "keys"};
   return names.at(static_cast<std::size_t>(kind));
 }
+
+/// plain: as it is. masked: behind masks that cancel only in the sum over all clients (comm/secure_sums.hpp).
+enum class Form : std::uint16_t { plain, masked };
+
+[[nodiscard]] constexpr std::string_view name_of(Form form) { return form == Form::plain ? "plain" : "masked"; }
 
 }  // namespace fedsinkhorn

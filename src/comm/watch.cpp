@@ -149,7 +149,7 @@ void WatchedCommunicator::look_for_notices() {
     if (!notice.is_possible(size())) distrust(from, "a notice that makes no sense");
     if (notice.kind != Notice::Kind::who) {
       is_over_ = true;
-      if (keeps_to_root_ && rank() == 0) tell_all(notice);
+      if (keeps_to_root_ && rank() == root_) tell_all(notice);
       notice.raise();
     }
     // The sender has a route that this client does not use by itself, and waits for an answer.
@@ -194,7 +194,7 @@ void WatchedCommunicator::tell(const Notice& notice, std::size_t client) {
 
 void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
   tell_all(Notice::of(Notice::Kind::who, ""));
-  if (keeps_to_root_ && rank() != 0) answer_the_root(waited_for);
+  if (keeps_to_root_ && rank() != root_) answer_the_root(waited_for);
   const auto all_heard = [this] { return std::ranges::find(heard_, false) == heard_.end(); };
   if (!look_until(kRollCall, all_heard)) {
     std::vector<std::size_t> silent;
@@ -204,13 +204,15 @@ void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
     end_with(line_of_silence(silent, timeout()), silent);
   }
   // Another client may know of one that answers only some of them.
-  look_until(rank() == 0 ? kVerdictOfFirst : kVerdict, [] { return false; });
+  look_until(rank() == root_ ? kVerdictOfFirst : kVerdict, [] { return false; });
   end_without_exchange(waited_for);
 }
 
 void WatchedCommunicator::answer_the_root(const Pending* waited_for) {
-  if (!look_until(kRollCall, [this] { return heard_[0]; })) end_with(line_of_silence({0}, timeout()), {0});
-  // Client 0's roll call, and its wait for what others may know.
+  if (!look_until(kRollCall, [this] { return heard_[root_]; })) {
+    end_with(line_of_silence({root_}, timeout()), {root_});
+  }
+  // The root's roll call, and its wait for what others may know.
   look_until(kRollCall + kVerdict, [] { return false; });
   end_without_exchange(waited_for);
 }

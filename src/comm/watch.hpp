@@ -7,7 +7,8 @@
 //                    all clients report the same.
 //
 // If only client 0 can be reached by all (keep_to_root), the others talk only to it. It calls the roll for all of them
-// and forwards what one of them says. A client that does not hear client 0 considers it lost.
+// and forwards what one of them says. A client that does not hear client 0 considers it lost. A server (keep_to_server)
+// takes the same part.
 #pragma once
 
 #include <chrono>
@@ -48,7 +49,14 @@ class WatchedCommunicator : public Communicator {
   [[nodiscard]] double now() const final;
   [[nodiscard]] double time_slice() const final { return kTimeSlice; }
   void give_up(bool bad_input, const char* text) noexcept final;
-  void keep_to_root(bool keeps) final { keeps_to_root_ = keeps; }
+  void keep_to_root(bool keeps) final {
+    keeps_to_root_ = keeps;
+    root_ = 0;
+  }
+  void keep_to_server() final {
+    keeps_to_root_ = true;
+    root_ = size() - 1;
+  }
 
  protected:
   using Clock = std::chrono::steady_clock;
@@ -89,7 +97,7 @@ class WatchedCommunicator : public Communicator {
   void tell_all(const Notice& notice);
   void tell(const Notice& notice, std::size_t client);
   /// Whether this client may send notices to that one.
-  [[nodiscard]] bool reaches(std::size_t client) const { return !keeps_to_root_ || rank() == 0 || client == 0; }
+  [[nodiscard]] bool reaches(std::size_t client) const { return !keeps_to_root_ || rank() == root_ || client == root_; }
   [[noreturn]] void call_the_roll(const Pending* waited_for);
   /// The same if client 0 calls it: waits for its verdict.
   [[noreturn]] void answer_the_root(const Pending* waited_for);
@@ -102,6 +110,7 @@ class WatchedCommunicator : public Communicator {
   std::vector<std::unique_ptr<Outgoing>> outgoing_;
   std::vector<bool> heard_;  // clients that have called the roll
   bool keeps_to_root_ = false;
+  std::size_t root_ = 0;
   bool roll_is_called_ = false;
   bool is_over_ = false;
 };

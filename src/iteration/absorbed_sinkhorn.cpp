@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
-#include "iteration/agreement.hpp"
 #include "iteration/gauge.hpp"
 #include "iteration/rebuilding.hpp"
 #include "iteration/topology_kernel.hpp"
@@ -20,6 +20,9 @@ namespace {
 constexpr double kLongestReach = 64;
 /// So many targets may keep memory of their own between rounds.
 constexpr std::size_t kFewTargets = 8;
+
+/// Levels begin in the same place whether clients know the largest cost or only its power of two.
+double power_of_two_above(double x) { return x > 0 ? std::exp2(std::ceil(std::log2(x))) : 0; }
 
 }  // namespace
 
@@ -37,7 +40,8 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       m_(problem.m()),
       pacing_(pacing),
       annealing_(pacing.method.anneals && std::min(problem.rows.size(), problem.columns.size()) > 1
-                     ? Annealing(problem.epsilon, problem.largest_cost, problem.mass, monitor.options().max_iterations)
+                     ? Annealing(problem.epsilon, power_of_two_above(problem.largest_cost), problem.mass,
+                                 monitor.options().max_iterations)
                      : Annealing(problem.epsilon)),
       epsilon_(problem.epsilon),
       phi_(n_),

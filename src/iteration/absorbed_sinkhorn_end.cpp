@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
-#include "iteration/agreement.hpp"
 #include "iteration/rebuilding.hpp"
 
 namespace fedsinkhorn {
@@ -91,12 +91,12 @@ double AbsorbedSinkhorn::seconds_to_evaluate() const {
 void AbsorbedSinkhorn::finish_interrupted() {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   const Rebuilding counted(traffic_);
-  std::vector<double> of_all = {static_cast<double>(iteration_), seconds_to_evaluate()};
-  greatest_of_all(topology_.clients(), of_all);
+  const double furthest = greatest_of_known(topology_.clients(), static_cast<double>(iteration_));
+  const double longest = greatest_of_all(topology_.clients(), seconds_to_evaluate());
   // Clients report their iteration counts; cap them at the limit.
   const auto most = static_cast<double>(monitor_.options().max_iterations);
-  iteration_ = std::max(iteration_, static_cast<std::int64_t>(std::min(of_all[0], std::min(most, 0x1p62))));
-  is_cut_short_ = of_all[1] > kPatience;
+  iteration_ = std::max(iteration_, static_cast<std::int64_t>(std::min(furthest, std::min(most, 0x1p62))));
+  is_cut_short_ = longest > kPatience;
   if (!is_cut_short_) stop_request_.ignore();
   const bool is_on_the_way = epsilon_ != problem_.epsilon;
   if (is_on_the_way && !is_cut_short_) (void)change_epsilon(problem_.epsilon, iteration_, true);

@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
-#include "iteration/agreement.hpp"
 #include "iteration/rebuilding.hpp"
 
 namespace fedsinkhorn {
@@ -23,6 +23,14 @@ void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {
   const Collectives& clients = topology_.clients();
   double largest = -kInfinity;
   for (const double x : logs) largest = std::max(largest, x);
+  if (clients.sums() != nullptr) {  // the largest is one client's own
+    ExactSum own;
+    for (const double x : logs) own.add(std::exp(x - largest));
+    double total = logs.empty() ? -kInfinity : largest + std::log(own.total());
+    add_up_logs_of_all(clients, {&total, 1});
+    for (double& x : logs) x = problem_.mass * std::exp(x - total);
+    return;
+  }
   largest = greatest_of_all(clients, largest);
   ExactSum total;
   for (double& x : logs) total.add(x = std::exp(x - largest));
@@ -146,7 +154,7 @@ void AbsorbedSinkhorn::start_from_given() {
       ends[2 * k + 1] = std::max(ends[2 * k + 1], -g);
     }
   }
-  greatest_of_all(topology_.clients(), ends);
+  greatest_of_known(topology_.clients(), ends);
   std::vector<double> logs(active() * m_, -kInfinity);  // log(v / b), relative to psi = 0
   for (std::size_t k = 0; k < active(); ++k) {
     for (std::size_t j = 0; j < m_; ++j) {

@@ -8,10 +8,10 @@
 #include <limits>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
-#include "iteration/agreement.hpp"
 #include "iteration/rebuilding.hpp"
 #include "topology/scalings.hpp"
 

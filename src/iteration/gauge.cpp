@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "iteration/agreement.hpp"
+#include "comm/agreement.hpp"
 
 namespace fedsinkhorn {
 

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "comm/agreement.hpp"
 #include "core/half_step.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "iteration/agreement.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -1,9 +1,11 @@
 #include "iteration/topology_kernel.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "comm/from_peer.hpp"
+#include "comm/secure_sums.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -24,10 +26,26 @@ std::vector<SparseEntry> merged(const std::vector<SparseEntry>& x, const std::ve
 
 }  // namespace
 
+void TopologyKernel::add_up(std::span<double> values) {
+  const Collectives clients = topology_.clients().of(Payload::sum);
+  if (clients.sums() == nullptr) return clients.allreduce(values);
+  std::vector<ExactSum> sums(values.size());
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k].value = values[k];
+  add_up_of_all(clients, sums);
+  for (std::size_t k = 0; k < sums.size(); ++k) values[k] = sums[k].total();
+}
+
+void TopologyKernel::add_up_shares(std::span<double> values) {
+  const Collectives clients = topology_.clients().of(Payload::sum);
+  if (clients.sums() == nullptr) return clients.allreduce(values);
+  clients.sums()->add_up(Payload::sum, kShare, values);
+}
+
 // All positions of a client, then all its values. Added up in rank order.
 std::vector<SparseEntry> TopologyKernel::add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) {
   const Collectives clients = topology_.clients().of(Payload::sum);
   if (clients.size() == 1) return own;
+  if (clients.sums() != nullptr) throw std::logic_error("positions of entries are not added up securely");
   const auto length = static_cast<double>(own.size());
   const std::vector<double> lengths = clients.allgather_numbers({&length, 1});
   std::vector<std::size_t> counts;

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "iteration/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "method/acceleration.hpp"
 #include "topology/topology.hpp"
 
@@ -28,9 +28,10 @@ class TopologyKernel final : public KernelAccess {
     --products_left_;
     topology_.weighted(w.data(), y.data(), products.data());
   }
-  void add_up(std::span<double> values) override { topology_.clients().of(Payload::sum).allreduce(values); }
+  void add_up(std::span<double> values) override;
+  void add_up_shares(std::span<double> values) override;
   [[nodiscard]] std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) override;
-  [[nodiscard]] double greatest(double value) override { return greatest_of_all(topology_.clients(), value); }
+  [[nodiscard]] double greatest(double value) override { return greatest_of_known(topology_.clients(), value); }
   [[nodiscard]] std::vector<double> all_columns(std::span<const double> own) override {
     std::vector<std::size_t> counts;
     std::size_t total = 0;
@@ -40,7 +41,7 @@ class TopologyKernel final : public KernelAccess {
     }
     std::vector<double> whole(total);
     std::ranges::copy(own, whole.begin() + static_cast<std::ptrdiff_t>(first_column()));
-    topology_.clients().of(Payload::slice).allgather(whole, counts);
+    gather_known(topology_.clients().of(Payload::slice), whole, counts);
     return whole;
   }
   [[nodiscard]] std::size_t first_column() const override {

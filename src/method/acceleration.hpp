@@ -52,11 +52,13 @@ class KernelAccess {
 
   /// Adds up the values of all clients (numbers, or entries of a matrix); every client gets the sums.
   virtual void add_up(std::span<double> values) = 0;
+  /// The same for numbers up to 1 in absolute value.
+  virtual void add_up_shares(std::span<double> values) = 0;
   /// The same for a vector of `positions` numbers of which few are not zero. Entries are sorted by position, each
   /// position at most once; so is the result.
   [[nodiscard]] virtual std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own,
                                                                std::uint64_t positions) = 0;
-  /// The greatest of the clients' values.
+  /// The greatest of the clients' values, each of which all clients may know.
   [[nodiscard]] virtual double greatest(double value) = 0;
   /// All clients' slices of a vector over the columns, and where the own one begins.
   [[nodiscard]] virtual std::vector<double> all_columns(std::span<const double> own) = 0;

@@ -57,7 +57,7 @@ class DenseSystem final : public NewtonSystem {
     }
     if (kernel.clients() == 1) return;
     std::vector<double> sums = gram_->triangle();
-    kernel.add_up(sums);
+    kernel.add_up_shares(sums);
     gram_->set_triangle(sums);
   }
 

@@ -23,8 +23,9 @@ struct Side {
   std::vector<std::size_t> active;  ///< position of each active one among those given
   std::vector<Range> given_slices;  ///< of each client, in positions as given
   std::vector<Range> slices;        ///< of each client, in active numbers
+  std::size_t hidden = 0;  ///< number of those active that other clients keep to themselves (rows, policy sums)
 
-  [[nodiscard]] std::size_t size() const { return active.size(); }
+  [[nodiscard]] std::size_t size() const { return active.size() + hidden; }
 };
 
 struct CheckedProblem {

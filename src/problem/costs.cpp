@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "comm/agreement.hpp"
 #include "cost/points_input.hpp"
 #include "fedsinkhorn/error.hpp"
 
@@ -86,6 +87,11 @@ std::array<Reach, 2> own_reach(const CheckedProblem& checked) {
 void agree_on_reach(const Collectives& clients, CheckedProblem& checked) {
   std::array<Reach, 2> reach;
   agree(clients, [&] { reach = own_reach(checked); });
+  if (clients.sums() != nullptr) {  // every client has all points y
+    const PointsInput* points = checked.costs->points();
+    checked.largest_cost = greatest_of_all(clients, points->largest_possible_cost(reach[0], reach[1]));
+    return agree_on_range(clients, checked);
+  }
   const std::array<double, 4> mine = {reach[0].from_origin, reach[0].from_place, reach[1].from_origin,
                                       reach[1].from_place};
   const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);
@@ -157,6 +163,13 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
       checked.layout.whole_columns && checked.clients > 1 && checked.rows.given_slices == checked.columns.given_slices;
   CostScan scan;
   agree(clients, [&] { scan = scan_own(checked, {may_be_symmetric, threads, simd, stop}); });
+  if (clients.sums() != nullptr) {
+    std::vector<bool> has_forbidden = {scan.has_forbidden};
+    any_of_all(clients, has_forbidden);
+    checked.has_forbidden_pairs = has_forbidden[0];
+    checked.largest_cost = greatest_of_all(clients, scan.largest);
+    return agree_on_range(clients, checked);
+  }
   const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};
   const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);
   checked.largest_cost = greatest(clients, all, 2, 0, "a largest cost");

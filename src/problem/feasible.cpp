@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "comm/agreement.hpp"
 #include "core/feasibility.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "problem/costs.hpp"
@@ -227,11 +228,39 @@ void scale_columns(const Collectives& clients, std::vector<double> factors, Chec
   checked.mass_rescaled = std::max(checked.mass_rescaled, largest);
 }
 
+/// Where clients keep their pairs to themselves: each checks its rows, and all together learn of which columns some row
+/// can take mass.
+void agree_that_no_line_is_forbidden(const Collectives& clients, const StopRequest& stop,
+                                     const CheckedProblem& checked) {
+  std::vector<bool> column_allowed(checked.columns.size());
+  agree(clients, [&] {
+    stop.throw_if_made();
+    if (checked.n() == 0) return;
+    const PairSet pairs = allowed_pairs(*make_cost_source(checked.block(), cpu::simd("auto")));
+    for (std::size_t i = 0; i < pairs.rows(); ++i) {
+      bool row_allowed = false;
+      for (std::size_t j = 0; j < pairs.columns(); ++j) {
+        if (!pairs.allowed(i, j)) continue;
+        row_allowed = true;
+        column_allowed[j] = true;
+      }
+      if (!row_allowed) refuse_line(checked, "row", checked.rows.active[i]);
+    }
+  });
+  any_of_all(clients, column_allowed);
+  agree(clients, [&] {
+    for (std::size_t j = 0; j < column_allowed.size(); ++j) {
+      if (!column_allowed[j]) refuse_line(checked, "column", checked.columns.active[j]);
+    }
+  });
+}
+
 }  // namespace
 
 void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const LayoutOf& layout_of,
                           const StopRequest& stop, CheckedProblem& checked) {
   if (!checked.has_forbidden_pairs) return;
+  if (clients.sums() != nullptr) return agree_that_no_line_is_forbidden(clients, stop, checked);
   const std::optional<PairSet> pairs = gather_pairs(clients, layout_of, checked);
   if (checked.input.parts.a || checked.input.parts.b) {  // no client may see all masses
     agree(clients, [&] {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "comm/agreement.hpp"
 #include "core/exact_sum.hpp"
 #include "fedsinkhorn/error.hpp"
 
@@ -76,6 +77,9 @@ double least_positive(const Collectives& clients, std::span<const double> own) {
   for (const double mass : own) {
     if (mass > 0) least = std::min(least, mass);
   }
+  if (clients.sums() != nullptr) {  // down to a power of two
+    return 1 / greatest_of_all(clients, 1 / std::max(least, std::numeric_limits<double>::min()));
+  }
   const std::vector<double> all = clients.of(Payload::note).allgather_numbers({&least, 1});
   for (std::size_t k = 0; k < all.size(); ++k) {
     least = std::min(least, from_peer(clients, k)
@@ -87,6 +91,13 @@ double least_positive(const Collectives& clients, std::span<const double> own) {
 
 /// The sums of all clients, added in client order.
 std::vector<double> totals(const Collectives& clients, const std::vector<ExactSum>& own) {
+  if (clients.sums() != nullptr) {
+    std::vector<ExactSum> sums = own;
+    add_up_of_all(clients, sums);
+    std::vector<double> result;
+    for (const ExactSum& sum : sums) result.push_back(sum.total());
+    return result;
+  }
   std::vector<double> numbers;
   for (const ExactSum& sum : own) numbers.insert(numbers.end(), {sum.value, sum.rest});
   const std::vector<double> all = clients.of(Payload::sum).allgather_numbers(numbers);
@@ -135,6 +146,19 @@ void agree_on_active(const Collectives& clients, const std::vector<double>& mass
   for (const Range& slice : side.given_slices) {
     side.slices.push_back({active_before[slice.first], active_before[slice.last]});
   }
+}
+
+/// The same where clients keep to themselves which of their lines have mass.
+void agree_on_number_of_active(const Collectives& clients, const std::vector<double>& masses, Side& side) {
+  const Range own = side.given_slices[clients.rank()];
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (masses[i] > 0) side.active.push_back(own.first + i);
+  }
+  ExactSum count{static_cast<double>(side.active.size()), 0};
+  add_up_of_all(clients, {&count, 1});
+  side.hidden = static_cast<std::size_t>(count.total()) - side.active.size();
+  side.slices.assign(clients.size(), {});
+  side.slices[clients.rank()] = {0, side.active.size()};
 }
 
 void require_usable(const Problem& problem, std::span<const double> totals) {
@@ -205,11 +229,16 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
     normalize(total, own);
     total = totals(clients, own.sums);
   }
-  agree_on_active(clients, own.a, 1, checked.rows);
+  if (clients.sums() != nullptr) {
+    agree_on_number_of_active(clients, own.a, checked.rows);
+  } else {
+    agree_on_active(clients, own.a, 1, checked.rows);
+  }
   agree_on_active(clients, own.b, targets, checked.columns);
   const double least_a = least_positive(clients, own.a);
   const double least = is_near_one(total[0]) ? least_a : std::min(least_a, least_positive(clients, own.b));
-  const std::vector<double> tolerances = clients.of(Payload::note).allgather_numbers({&problem.mass_tolerance, 1});
+  // It depends on the type of the numbers alone.
+  const std::vector<double> tolerances = clients.of(Payload::shape).allgather_numbers({&problem.mass_tolerance, 1});
   for (std::size_t k = 0; k < tolerances.size(); ++k) {
     checked.mass_tolerance =
         std::max(checked.mass_tolerance, from_peer(clients, k).number(tolerances[k], 0, 1, "a tolerance of masses"));

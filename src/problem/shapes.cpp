@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "comm/agreement.hpp"
 #include "cost/metric.hpp"
 #include "cost/points_input.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -252,7 +253,7 @@ void gather_columns(const Collectives& clients, CheckedProblem& checked) {
     }
     points->check_coordinates(checked.input.names);
   });
-  clients.of(Payload::slice).allgather(gathered, counts);
+  gather_known(clients.of(Payload::slice), gathered, counts);
   for (std::size_t k = 0; k < counts.size(); ++k) {
     const Range slice = checked.columns.given_slices[k];
     require_points(from_peer(clients, k), points->clouds().metric, slice.size(),

@@ -9,6 +9,11 @@ namespace {
 
 bool are_points(const CostInput& costs) { return costs.points() != nullptr; }
 
+PolicyEntry policy(std::string_view name, std::string_view sentence, const PayloadRules& rules, bool adds_securely) {
+  return {name, sentence, [=] { return std::make_unique<TablePolicy>(name, rules, !adds_securely); }, rules,
+          adds_securely};
+}
+
 }  // namespace
 
 Registry<TopologyEntry>& topologies() {
@@ -17,16 +22,28 @@ Registry<TopologyEntry>& topologies() {
                     .layout = centralized_layout,
                     .exchanges = centralized_exchanges,
                     .several_clients = false},
-      TopologyEntry{
-          .name = "all-to-all", .layout = all_to_all_layout, .exchanges = all_to_all_exchanges, .keeps_bits = true},
+      TopologyEntry{.name = "all-to-all",
+                    .layout = all_to_all_layout,
+                    .exchanges = all_to_all_exchanges,
+                    .keeps_bits = true,
+                    .only_open = "its clients tell each other u and v, from which rows of the costs follow"},
       TopologyEntry{.name = "star",
                     .layout = star_layout,
                     .exchanges = star_exchanges,
                     .route = Route::through_root,
-                    .keeps_bits = true},
-      TopologyEntry{.name = "grid", .layout = grid_layout, .exchanges = grid_exchanges, .takes_local_steps = false},
+                    .keeps_bits = true,
+                    .only_open = "its server holds all costs, and sees u and v"},
+      TopologyEntry{.name = "grid",
+                    .layout = grid_layout,
+                    .exchanges = grid_exchanges,
+                    .takes_local_steps = false,
+                    .only_open = "no client of it has whole rows, so clients tell each other parts of u"},
       TopologyEntry{.name = "row-reduce", .layout = row_reduce_layout, .exchanges = row_reduce_exchanges},
-      TopologyEntry{.name = "async", .layout = all_to_all_layout, .make = make_asynchronous, .is_asynchronous = true},
+      TopologyEntry{.name = "async",
+                    .layout = all_to_all_layout,
+                    .make = make_asynchronous,
+                    .only_open = "its clients tell each other u and v, from which rows of the costs follow",
+                    .is_asynchronous = true},
   };
   return entries;
 }
@@ -96,7 +113,8 @@ Registry<TransportEntry>& transports() {
 
 Registry<PolicyEntry>& policies() {
   static Registry<PolicyEntry> entries = {
-      PolicyEntry{"open", "every message may leave, as it is", [] { return std::make_unique<OpenPolicy>(); }},
+      policy("open", "every message may leave, as it is", kOpen, false),
+      policy("sums", "data leaves in sums over all clients alone, behind masks", kSums, true),
   };
   return entries;
 }

@@ -86,6 +86,33 @@ void check_clients(const Options& options, std::size_t clients) {
   }
 }
 
+void check_policy(const Options& options, std::size_t clients) {
+  const PolicyEntry& policy = policies().find(options.policy, "`policy`");
+  if (!policy.adds_securely || clients == 1) return;
+  const TopologyEntry& topology = topologies().find(resolved_topology(options, clients), "`topology`");
+  if (!topology.only_open.empty()) {
+    throw InputError("`policy`",
+                     fmt::format("{} is not for topology {}: {}", policy.name, topology.name, topology.only_open),
+                     "use row-reduce, or policy open");
+  }
+  if (options.norm == Norm::linf) {
+    throw InputError("`norm`",
+                     fmt::format("linf is the largest error of one client, which policy {} keeps with it", policy.name),
+                     "use l1 or l2");
+  }
+  if (options.local_steps > 1) {
+    throw InputError("`local_steps`",
+                     fmt::format("need each client's summand, which policy {} keeps with it", policy.name), "use 1");
+  }
+  if (options.method == "overrelaxed") {
+    throw InputError("`method`",
+                     fmt::format("overrelaxed needs the largest ratio of any row, which policy {} keeps "
+                                 "with its client",
+                                 policy.name),
+                     "use auto, anderson, newton or sinkhorn");
+  }
+}
+
 /// Options that must be the same on every client.
 std::vector<const OptionEntry*> common_options() {
   std::vector<const OptionEntry*> common;
@@ -119,6 +146,15 @@ void check_options(const Options& options, std::size_t clients) {
   check_method(options);
   check_backend(options);
   check_clients(options, clients);
+  check_policy(options, clients);
+}
+
+void check_server(const Options& options, std::size_t processes) {
+  if (!policies().find(options.policy, "`policy`").adds_securely) {
+    throw InputError("`server`", "adds up masked sums, and with policy " + options.policy + " there are none",
+                     "add `policy` sums");
+  }
+  if (processes < 2) throw InputError("`server`", "there is nobody to serve", "start one process more than clients");
 }
 
 void require_common_options(const Collectives& clients, const Problem& problem, const Options& options) {

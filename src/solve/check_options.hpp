@@ -16,6 +16,9 @@ namespace fedsinkhorn {
 /// Throws InputError naming the field.
 void check_options(const Options& options, std::size_t clients);
 
+/// For processes of which the last is to be a server. Throws InputError naming the field.
+void check_server(const Options& options, std::size_t processes);
+
 /// Ranks started with different options would wait for each other forever, or solve different problems. Throws the same
 /// InputError on all clients.
 void require_common_options(const Collectives& clients, const Problem& problem, const Options& options);

@@ -7,9 +7,9 @@
 #include <functional>
 #include <limits>
 
+#include "comm/agreement.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
-#include "iteration/agreement.hpp"
 #include "solve/memory_needs.hpp"
 
 namespace fedsinkhorn {
@@ -110,7 +110,7 @@ struct Place {
 };
 
 Place place_of(const Collectives& clients, bool holds_costs, bool can) {
-  const std::array<double, 3> own = {this_machine(), holds_costs ? 1.0 : 0.0, can || !holds_costs ? 1.0 : 0.0};
+  const std::array<double, 3> own = {this_machine(clients), holds_costs ? 1.0 : 0.0, can || !holds_costs ? 1.0 : 0.0};
   const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   Place place;
   for (std::size_t k = 0; k < clients.size(); ++k) {
@@ -123,8 +123,8 @@ Place place_of(const Collectives& clients, bool holds_costs, bool can) {
 }
 
 /// A number that is almost certainly unique to the device, across machines; 0: none.
-double number_of(const cuda::DeviceDescription& device) {
-  return this_machine() + static_cast<double>(std::hash<std::string>()(device.address) >> 12U);
+double number_of(const Collectives& clients, const cuda::DeviceDescription& device) {
+  return this_machine(clients) + static_cast<double>(std::hash<std::string>()(device.address) >> 12U);
 }
 
 /// The needs of all clients that share the device.
@@ -269,7 +269,7 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   Computing by_device{&backends().find("cuda", "`backend`")};
   cuda::DeviceDescription device;
   if (!usable.empty()) device = usable[place.on_machine % usable.size()];
-  const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(device));
+  const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(clients, device));
   std::uint64_t free_memory = 0;
   if (!usable.empty()) {
     by_device.device = device.index;

@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
+#include "comm/agreement.hpp"
 #include "comm/counting.hpp"
-#include "comm/numbering.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/parallel.hpp"
@@ -18,16 +17,17 @@
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
-#include "iteration/agreement.hpp"
 #include "iteration/high_precision.hpp"
 #include "iteration/log_sinkhorn.hpp"
 #include "kernel/kernel.hpp"
+#include "method/newton_system.hpp"
 #include "problem/checked_problem.hpp"
 #include "registry/registry.hpp"
 #include "solve/check_options.hpp"
 #include "solve/choose_backend.hpp"
 #include "solve/gather_result.hpp"
 #include "solve/given_units.hpp"
+#include "solve/link.hpp"
 #include "solve/memory_needs.hpp"
 #include "solve/rounding.hpp"
 #include "solve/summarize.hpp"
@@ -44,10 +44,10 @@ int threads_to_use(const Options& options, std::size_t clients_on_machine, bool 
   return std::max(1, share);
 }
 
-/// Almost certainly unique to this solve; 0 means none.
-std::uint32_t new_session() {
-  std::random_device device;
-  return static_cast<std::uint32_t>(device()) | 1U;
+/// A server in this process does not compute.
+std::size_t computing_on_machine(const Communicator& communicator, const Options& options) {
+  const std::size_t all = communicator.clients_on_machine();
+  return has_server(options) && communicator.shares_process() && all > 1 ? all - 1 : all;
 }
 
 /// Whether a problem is so small that a single client solves it on one thread by default: waking others would take
@@ -136,6 +136,12 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
                        fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, entry.name),
                        "use row-reduce, all-to-all or star, or method auto");
     }
+    if (method.needs_whole_rows && clients.sums() != nullptr && problem.columns.size() > kLargestDense) {
+      throw InputError("`method`",
+                       fmt::format("{} with more than {} columns adds up single entries, which policy {} keeps apart",
+                                   method.name, kLargestDense, options.policy),
+                       "use method auto or anderson");
+    }
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
@@ -197,19 +203,6 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   }
 }
 
-/// Until the topology is agreed on, clients only talk to client 0, which every topology allows.
-void agree_on_options(Communicator& communicator, PolicedCommunicator& policed, const Problem& problem,
-                      const Options& options, int threads) {
-  communicator.keep_to_root(true);
-  const Collectives everyone(communicator, Route::through_root);
-  agree(everyone, [&] {
-    check_options(options, communicator.size());
-    policed.obey(policies().find(options.policy, "`policy`").make());
-    reserve_threads(threads);
-  });
-  require_common_options(everyone, problem, options);
-}
-
 }  // namespace
 
 Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator) {
@@ -217,18 +210,17 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
   const std::shared_ptr<const CostInput> costs = make_cost_input(problem.cost);
-  const bool one_thread = is_for_one_thread(problem, costs->shape(), options, communicator.size());
+  Link link(communicator, options);
+  CountingCommunicator& traffic = link.traffic();
+  const bool one_thread = is_for_one_thread(problem, costs->shape(), options, link.clients());
   const bool share_process = communicator.shares_process();
-  const int threads = one_thread ? 1 : threads_to_use(options, communicator.clients_on_machine(), share_process);
-  NumberingCommunicator numbered(communicator, communicator.rank() == 0 ? new_session() : 0);
-  PolicedCommunicator policed(numbered);
-  CountingCommunicator traffic(policed);
-  agree_on_options(traffic, policed, problem, options, threads);
-  options.topology = resolved_topology(options, communicator.size());
+  const int threads =
+      one_thread ? 1 : threads_to_use(options, computing_on_machine(communicator, options), share_process);
+  link.agree_on_options(problem, options, threads);
+  options.topology = resolved_topology(options, link.clients());
   options.method = resolved_method(options);
   const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
-  const Collectives clients(traffic, entry.route);
-  communicator.keep_to_root(entry.route == Route::through_root);
+  const Collectives clients = link.connect(entry, options);
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
   require_devices(clients, *costs, options, holds_costs);
@@ -262,7 +254,8 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     to_given_units(checked, gauge, solved.outcomes);
     is_in_given_units = true;
     set_rounding_error(checked, options, rest_sizes_of_all(clients, rest_sizes(checked, solved.outcomes)), result);
-    gather_potentials(clients, checked, options.keep_local && !share_process, solved.outcomes, result);
+    const bool keeps_f = clients.sums() != nullptr || (options.keep_local && !share_process);
+    gather_potentials(clients, checked, keeps_f, solved.outcomes, result);
     gather_reports(clients, checked, traffic, solved.report, result);
     clients.barrier();  // a client that has left no longer answers and would count as lost
   } catch (const ClientLost& lost) {

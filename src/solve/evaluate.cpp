@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "iteration/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "iteration/stopping.hpp"
 
 namespace fedsinkhorn {
@@ -52,17 +52,18 @@ Potential relative_to(const Potential& potential, const double* mass, double eps
 std::vector<Density> densities(const CheckedProblem& problem, const Collectives& clients,
                                std::span<const Outcome> outcomes) {
   std::vector<Density> result;
-  std::vector<double> greatest(outcomes.size(), -kInfinity);
+  std::vector<ExactSum> means(outcomes.size());
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     result.push_back({relative_to(outcomes[k].f, problem.a.data(), problem.epsilon),
                       relative_to(outcomes[k].g, problem.target(outcomes[k].target), problem.epsilon)});
-    for (const double x : result[k].phi.value) greatest[k] = std::max(greatest[k], x);
+    for (std::size_t i = 0; i < problem.n(); ++i) means[k].add(problem.a[i] / problem.mass * result[k].phi.value[i]);
   }
-  greatest_of_all(clients, greatest);
+  add_up_of_all(clients, means, Payload::result);
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    if (!std::isfinite(greatest[k])) continue;
-    shift(result[k].phi, {-greatest[k], 0});
-    shift(result[k].psi, {greatest[k], 0});
+    const double mean = means[k].total();
+    if (!std::isfinite(mean)) continue;
+    shift(result[k].phi, {-mean, 0});
+    shift(result[k].psi, {mean, 0});
   }
   return result;
 }

@@ -18,7 +18,7 @@ void gather_potentials(const Collectives& clients, const CheckedProblem& problem
 /// What this client held and spent. `own` has what only the solve knows.
 [[nodiscard]] ClientReport complete_report(const CheckedProblem& problem, const CountingCommunicator& traffic,
                                            ClientReport own);
-/// All clients' reports at client 0, its own elsewhere.
+/// All clients' reports at client 0, its own elsewhere. By secure sums, its own everywhere.
 void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
                     const ClientReport& own, Result& result);
 

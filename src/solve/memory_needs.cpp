@@ -10,6 +10,7 @@
 #include <limits>
 #include <string_view>
 
+#include "comm/secure_sums.hpp"
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/high_precision.hpp"
@@ -21,10 +22,12 @@
 
 namespace fedsinkhorn {
 
-double this_machine() {
+double this_machine(const Collectives& clients) {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return 0;
-  return static_cast<double>(std::hash<std::string_view>()(name.data()) >> 12U);
+  const std::uint64_t number = clients.sums() == nullptr ? std::hash<std::string_view>()(name.data())
+                                                         : clients.sums()->pseudonym(std::as_bytes(std::span(name)));
+  return static_cast<double>(number >> 12U);
 }
 
 ClientShape shape_of(const CheckedProblem& problem) {
@@ -128,7 +131,7 @@ void require_memory(const Collectives& clients, const Options& options, const Ch
   mixed.precision = Precision::mixed;
   Options float64 = options;
   float64.precision = Precision::float64;
-  const std::array<double, 5> own = {this_machine(), bytes_for(options, shape, threads),
+  const std::array<double, 5> own = {this_machine(clients), bytes_for(options, shape, threads),
                                      bytes_for(online, shape, threads), bytes_for(mixed, shape, threads),
                                      bytes_for(float64, shape, threads)};
   const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);

@@ -24,8 +24,8 @@ struct ClientShape {
 
 [[nodiscard]] ClientShape shape_of(const CheckedProblem& problem);
 
-/// A number that is almost certainly unique to this machine.
-[[nodiscard]] double this_machine();
+/// A number that is almost certainly unique to this machine. By secure sums: one that is drawn anew for every solve.
+[[nodiscard]] double this_machine(const Collectives& clients);
 
 /// Bytes that each of that many clients needs, whatever the problem is.
 [[nodiscard]] double bytes_to_meet(std::size_t clients);

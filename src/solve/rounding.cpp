@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "iteration/agreement.hpp"
+#include "comm/agreement.hpp"
 
 namespace fedsinkhorn {
 namespace {

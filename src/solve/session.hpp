@@ -5,6 +5,7 @@
 #include <string>
 
 #include "comm/communicator.hpp"
+#include "comm/sum_server.hpp"
 #include "fedsinkhorn/solve.hpp"
 
 namespace fedsinkhorn {
@@ -12,6 +13,7 @@ namespace fedsinkhorn {
 struct Session::State {
   std::string transport;
   std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<ServerLease> lease{};  ///< on the server, if a solve has used it
 };
 
 }  // namespace fedsinkhorn

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "comm/sum_server.hpp"
 #include "comm/transports.hpp"
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "registry/registry.hpp"
+#include "solve/check_options.hpp"
 #include "solve/client_solve.hpp"
+#include "solve/link.hpp"
 #include "solve/memory_needs.hpp"
 #include "solve/session.hpp"
 
@@ -36,6 +39,22 @@ void require_room_for(std::size_t clients) {
                    "use fewer `clients`");
 }
 
+/// What the clients of one process know together, without messages: it is all in one memory.
+Result joined(std::vector<std::optional<Result>>& results) {
+  Result result = std::move(*results[0]);
+  const bool has_own_rows = result.f.size() < result.rows * result.targets;
+  for (std::size_t k = 1; k < results.size() && has_own_rows; ++k) {
+    if (!results[k]) continue;
+    const Result& own = *results[k];
+    result.f.insert(result.f.end(), own.f.begin(), own.f.end());
+    result.f_rest.insert(result.f_rest.end(), own.f_rest.begin(), own.f_rest.end());
+    result.clients.insert(result.clients.end(), own.clients.begin(), own.clients.end());
+    result.kernel_bytes += own.kernel_bytes;
+    result.exchanges = std::max(result.exchanges, own.exchanges);
+  }
+  return result;
+}
+
 /// problem_of(client): the problem as that client has it.
 template <class ProblemOf>
 Result solve_in_process(std::size_t clients, const Options& options, const ProblemOf& problem_of) {
@@ -46,15 +65,19 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
                      "use threads or simulated, or start the program with mpirun");
   }
   require_room_for(clients);
-  std::optional<Result> result;  // of client 0
+  std::vector<std::optional<Result>> results(clients);
   const auto body = [&](Communicator& communicator) {
-    Result own = solve_as_client(problem_of(communicator.rank()), options, communicator);
-    if (communicator.rank() == 0) result = std::move(own);
+    if (communicator.rank() == clients) return serve_sums(communicator);
+    std::optional<ServerLease> lease;
+    if (has_server(options)) lease.emplace(communicator);
+    results[communicator.rank()] = solve_as_client(problem_of(communicator.rank()), options, communicator);
   };
-  if (transport.simulates) check_scenario(options.scenario, clients);
-  transport.run(clients, {timeout, options.scenario}, body);
-  if (!result) throw ClientLost("client 0 was lost, and nobody was left to miss it", {0});
-  return std::move(*result);
+  const std::size_t processes = clients + (has_server(options) ? 1 : 0);
+  if (has_server(options)) check_server(options, processes);
+  if (transport.simulates) check_scenario(options.scenario, processes);
+  transport.run(processes, {timeout, options.scenario}, body);
+  if (!results[0]) throw ClientLost("client 0 was lost, and nobody was left to miss it", {0});
+  return joined(results);
 }
 
 }  // namespace
@@ -91,6 +114,13 @@ std::size_t Session::size() const { return state_->communicator->size(); }
 Result solve(const Problem& problem, const Options& options, Session& session) {
   Communicator& communicator = *session.state().communicator;
   Options own = options;
+  if (has_server(options)) {
+    check_server(options, communicator.size());
+    if (communicator.rank() + 1 == communicator.size()) {
+      throw InputError("`server`", "this process is the server, which has no problem to solve", "call serve()");
+    }
+    if (!session.state().lease) session.state().lease = std::make_unique<ServerLease>(communicator);
+  }
   own.transport = session.state().transport;
   try {
     return solve_as_client(problem, own, communicator);
@@ -106,6 +136,12 @@ Result solve(const Problem& problem, const Options& options, Session& session) {
     communicator.give_up(false, error.what());
     throw;
   }
+}
+
+void serve(Session& session) {
+  Communicator& communicator = *session.state().communicator;
+  communicator.keep_to_server();
+  serve_sums(communicator);
 }
 
 }  // namespace fedsinkhorn

@@ -28,7 +28,8 @@ class AllToAll final : public Exchanges {
   void rows_out(Payload /*kind*/, std::size_t targets, const double* part, double* own) override {
     std::copy_n(part, targets * rows_.own_size(), own);
   }
-  void columns_out(Payload /*kind*/, std::size_t targets, const double* part, double* own) override {
+  void columns_out(Payload /*kind*/, std::size_t targets, const double* part, const double* /*v*/,
+                   double* own) override {
     std::copy_n(part, targets * columns_.own_size(), own);
   }
   void columns_of_rows_out(Payload kind, const double* part, double* own) override { columns_.sum(kind, 1, part, own); }

@@ -46,7 +46,12 @@ class Exchanges {
                           std::span<Note> notes) = 0;
   virtual void rows_in(Payload kind, std::size_t targets, const double* own, double* known) = 0;
   virtual void rows_out(Payload kind, std::size_t targets, const double* part, double* own) = 0;
-  virtual void columns_out(Payload kind, std::size_t targets, const double* part, double* own) = 0;
+  /// v: what the products will be multiplied by, as known here, so that v_j r_j is a share of the mass; null if they
+  /// will not. It may help to send them.
+  virtual void columns_out(Payload kind, std::size_t targets, const double* part, const double* v, double* own) = 0;
+  /// The same for one target, if the products are given by their logarithms.
+  virtual void column_logs_out(const double* part, double* own);
+  void row_logs_out(const double* part, double* own);
 
   /// If the result is a sum over clients: the summands, one client after the other. Nothing if the product is already
   /// complete. A topology whose rows stay must give those of the columns if it takes local steps.
@@ -60,7 +65,9 @@ class Exchanges {
   }
   /// Like columns_out, for one target and sums over the rows of the part that rows_out takes. columns_out may use a
   /// different part (Layout::whole_columns).
-  virtual void columns_of_rows_out(Payload kind, const double* part, double* own) { columns_out(kind, 1, part, own); }
+  virtual void columns_of_rows_out(Payload kind, const double* part, double* own) {
+    columns_out(kind, 1, part, nullptr, own);
+  }
 
   /// Whether rows_out returns its input, so that u = a / q can be formed where K v is.
   [[nodiscard]] virtual bool rows_stay() const { return false; }

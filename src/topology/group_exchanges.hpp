@@ -40,7 +40,7 @@ class GroupExchanges final : public Exchanges {
   void rows_out(Payload kind, std::size_t targets, const double* part, double* own) override {
     row_group_.sum(kind, targets, part, own);
   }
-  void columns_out(Payload kind, std::size_t targets, const double* part, double* own) override {
+  void columns_out(Payload kind, std::size_t targets, const double* part, const double* /*v*/, double* own) override {
     column_group_.sum(kind, targets, part, own);
   }
   [[nodiscard]] std::optional<std::vector<double>> row_summands(Payload kind, std::size_t targets,

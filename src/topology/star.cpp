@@ -133,7 +133,7 @@ class Star final : public Exchanges {
   void rows_out(Payload kind, std::size_t targets, const double* part, double* own) override {
     rows_.deal_out(kind, targets, part, own);
   }
-  void columns_out(Payload kind, std::size_t targets, const double* part, double* own) override {
+  void columns_out(Payload kind, std::size_t targets, const double* part, const double* /*v*/, double* own) override {
     columns_.deal_out(kind, targets, part, own);
   }
 

@@ -46,6 +46,7 @@ struct TopologyEntry {
   bool several_clients = true;    ///< else exactly one
   bool takes_local_steps = true;  ///< --local-steps above 1
   bool keeps_bits = false;       ///< iterates are those of one client with --passes two, whatever the number of clients
+  std::string_view only_open{};  ///< why its clients cannot keep to secure sums; empty: they can
   bool is_asynchronous = false;  ///< takes --damping and --max-staleness; no log domain, no acceleration
 };
 

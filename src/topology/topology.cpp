@@ -1,8 +1,6 @@
 #include "topology/topology.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "topology/local_progress.hpp"
@@ -10,22 +8,6 @@
 
 namespace fedsinkhorn {
 namespace {
-
-/// log(exp(x) + exp(y) + ...), element by element, over the members in their order.
-void add_logs(std::span<const double> summands, std::span<double> sums) {
-  constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
-  const std::size_t members = sums.empty() ? 0 : summands.size() / sums.size();
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    double greatest = minus_infinity;
-    for (std::size_t k = 0; k < members; ++k) greatest = std::max(greatest, summands[k * sums.size() + i]);
-    double sum = 0;
-    for (std::size_t k = 0; k < members; ++k) {
-      const double term = summands[k * sums.size() + i];
-      sum += std::isinf(term) && term < 0 ? 0 : std::exp(term - greatest);
-    }
-    sums[i] = greatest == minus_infinity ? minus_infinity : greatest + std::log(sum);
-  }
-}
 
 /// Copies this client's slice for every target.
 void copy_slice(std::size_t targets, const Exchanges::Known& known, const double* from, double* own) {
@@ -127,7 +109,7 @@ void Topology::columns_out(std::size_t targets, double* r) {
       keeps_summands_ ? exchange_->column_summands(Payload::slice, targets, r_part_.data()) : std::nullopt;
   if (!summands) {
     if (keeps_summands_ && exchange_->rows_stay()) throw std::logic_error("local steps need the summands of columns");
-    return exchange_->columns_out(Payload::slice, targets, r_part_.data(), r);
+    return exchange_->columns_out(Payload::slice, targets, r_part_.data(), v_.data(), r);
   }
   const std::size_t own = targets * problem_.m();
   r_others_.assign(own, 0.0);
@@ -221,7 +203,7 @@ void Topology::column_products(std::size_t targets, const double* u, double* r) 
   const std::vector<double> known = known_rows(Payload::slice, targets, u);
   std::vector<double> part(targets * column_block().columns());
   column_block().apply_transposed(targets, known.data(), part.data());
-  exchange_->columns_out(Payload::slice, targets, part.data(), r);
+  exchange_->columns_out(Payload::slice, targets, part.data(), nullptr, r);
 }
 
 // In one pass if every client has whole rows.
@@ -233,7 +215,7 @@ void Topology::products(std::size_t targets, const double* u, const double* v, d
   const std::vector<double> known = known_columns(Payload::slice, targets, v);
   std::vector<double> part(targets * row_block_.columns());
   row_block_.products(targets, u, known.data(), q, part.data());
-  exchange_->columns_out(Payload::slice, targets, part.data(), r);
+  exchange_->columns_out(Payload::slice, targets, part.data(), known.data(), r);
 }
 
 void Topology::weighted(const double* w, const double* y, double* r) {
@@ -247,18 +229,14 @@ void Topology::weighted(const double* w, const double* y, double* r) {
   const std::vector<double> known = known_columns(Payload::slice, 1, y);
   std::vector<double> part(row_block_.columns());
   row_block_.weighted(w, known.data(), part.data());
-  exchange_->columns_out(Payload::slice, 1, part.data(), r);
+  exchange_->columns_out(Payload::slice, 1, part.data(), nullptr, r);
 }
 
 void Topology::row_log_sums(std::span<const double> psi, std::span<double> sums) {
   const std::vector<double> known = known_columns(Payload::potential, 1, psi.data());
   std::vector<double> part(row_block_.rows());
   row_block_.row_log_sums(std::span(known).first(row_block_.columns()), part);
-  if (const auto summands = exchange_->row_summands(Payload::potential, 1, part.data())) {
-    add_logs(*summands, sums);
-  } else {
-    exchange_->rows_out(Payload::potential, 1, part.data(), sums.data());
-  }
+  exchange_->row_logs_out(part.data(), sums.data());
 }
 
 void Topology::column_log_sums(std::span<const double> phi, std::span<const double> log_weights,
@@ -267,11 +245,7 @@ void Topology::column_log_sums(std::span<const double> phi, std::span<const doub
   const std::vector<double> known_weights = known_rows(Payload::potential, 1, log_weights.data());
   std::vector<double> part(column_block().columns());
   column_block().column_log_sums(known_phi, known_weights, part);
-  if (const auto summands = exchange_->column_summands(Payload::potential, 1, part.data())) {
-    add_logs(*summands, sums);
-  } else {
-    exchange_->columns_out(Payload::potential, 1, part.data(), sums.data());
-  }
+  exchange_->column_logs_out(part.data(), sums.data());
 }
 
 // Sums over the rows of the block that forms K v. Their part of other clients' columns is sent to those clients.

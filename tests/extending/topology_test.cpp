@@ -31,7 +31,7 @@ class EverybodyAdds final : public Exchanges {
   void rows_out(Payload /*kind*/, std::size_t targets, const double* part, double* own) override {
     std::copy_n(part, targets * own_rows_, own);
   }
-  void columns_out(Payload kind, std::size_t targets, const double* part, double* own) override {
+  void columns_out(Payload kind, std::size_t targets, const double* part, const double* /*v*/, double* own) override {
     std::vector<double> sums(part, part + targets * columns_.whole_size());
     clients_.of(kind).allreduce(sums);
     const Range slice = columns_.own_slice();

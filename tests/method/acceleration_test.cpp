@@ -440,8 +440,8 @@ class NoisyExchanges final : public Exchanges {
   void rows_out(Payload kind, std::size_t targets, const double* part, double* own) override {
     inner_->rows_out(kind, targets, part, own);
   }
-  void columns_out(Payload kind, std::size_t targets, const double* part, double* own) override {
-    inner_->columns_out(kind, targets, part, own);
+  void columns_out(Payload kind, std::size_t targets, const double* part, const double* v, double* own) override {
+    inner_->columns_out(kind, targets, part, v, own);
   }
   [[nodiscard]] Known rows() const override { return inner_->rows(); }
   [[nodiscard]] Known columns() const override { return inner_->columns(); }

@@ -1,0 +1,217 @@
+#include "comm/agreement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "comm/secure_sums.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Powers of two in order: 0 stands for nothing positive, the last one for infinity. Found digit by digit.
+constexpr int kLeastExponent = -1074;
+constexpr std::size_t kRadix = 46;
+static_assert(kRadix * kRadix > 1 + 1024 - kLeastExponent + 1);
+
+std::size_t step_of(double x) {
+  if (x <= 0) return 0;
+  if (!std::isfinite(x)) return kRadix * kRadix - 1;
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  if (fraction == 0.5) --exponent;  // 2^exponent >= x
+  return static_cast<std::size_t>(exponent - kLeastExponent + 1);
+}
+
+double value_of(std::size_t step) {
+  if (step == 0) return 0;
+  if (step == kRadix * kRadix - 1) return kInfinity;
+  return std::ldexp(1.0, static_cast<int>(step) - 1 + kLeastExponent);
+}
+
+/// The greatest of the clients' digits from 0 to kRadix - 1: flags are set up to the own one, so that the union shows
+/// nothing else. taking_part: whether the own digit counts.
+std::vector<std::size_t> greatest_digits(SecureSums& sums, const std::vector<std::size_t>& own,
+                                         const std::vector<bool>& taking_part) {
+  std::vector<bool> flags(own.size() * kRadix);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    for (std::size_t digit = 1; taking_part[k] && digit <= own[k]; ++digit) flags[k * kRadix + digit] = true;
+  }
+  sums.any(Payload::note, flags);
+  std::vector<std::size_t> greatest(own.size());
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    while (greatest[k] + 1 < kRadix && flags[k * kRadix + greatest[k] + 1]) ++greatest[k];
+  }
+  return greatest;
+}
+
+void greatest_by_sums(SecureSums& sums, std::vector<double>& values) {
+  std::vector<std::size_t> high;
+  std::vector<std::size_t> low;
+  for (const double x : values) {
+    high.push_back(step_of(x) / kRadix);
+    low.push_back(step_of(x) % kRadix);
+  }
+  const std::vector<std::size_t> greatest_high = greatest_digits(sums, high, std::vector<bool>(values.size(), true));
+  std::vector<bool> takes_part(values.size());
+  for (std::size_t k = 0; k < values.size(); ++k) takes_part[k] = high[k] == greatest_high[k];
+  const std::vector<std::size_t> greatest_low = greatest_digits(sums, low, takes_part);
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = value_of(greatest_high[k] * kRadix + greatest_low[k]);
+}
+
+void greatest_in(const std::vector<double>& all, std::vector<double>& values) {
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    values[k % values.size()] = std::max(values[k % values.size()], all[k]);
+  }
+}
+
+void add_up_by_sums(SecureSums& sums, std::span<ExactSum> numbers, Payload kind) {
+  std::vector<ExactSum> finite(numbers.begin(), numbers.end());
+  std::vector<bool> is_not_finite(numbers.size());
+  for (std::size_t k = 0; k < finite.size(); ++k) {
+    is_not_finite[k] = !std::isfinite(finite[k].value) || !std::isfinite(finite[k].rest);
+    if (is_not_finite[k]) finite[k] = {};
+  }
+  sums.any(kind, is_not_finite);
+  sums.add_up(kind, kAnyNumber, finite);
+  for (std::size_t k = 0; k < finite.size(); ++k) {
+    numbers[k] = is_not_finite[k] ? ExactSum{std::numeric_limits<double>::quiet_NaN(), 0} : finite[k];
+  }
+}
+
+/// log(exp(x) + exp(y) + ...) of one element: `members` terms, `stride` apart.
+double log_sum(const double* terms, std::size_t members, std::size_t stride) {
+  double greatest = -kInfinity;
+  for (std::size_t k = 0; k < members; ++k) greatest = std::max(greatest, terms[k * stride]);
+  if (greatest == -kInfinity) return greatest;
+  ExactSum sum;
+  for (std::size_t k = 0; k < members; ++k) {
+    const double term = terms[k * stride];
+    sum.add(std::isinf(term) && term < 0 ? 0 : std::exp(term - greatest));
+  }
+  return greatest + std::log(sum.total());
+}
+
+/// Terms are added relative to a power that all clients agree on: exp(kWindow w), with w the greatest for which some
+/// client's logarithm reaches kWindow w.
+constexpr double kWindow = 512;
+/// exp(kWindow) at most; far below 1, terms do not count.
+constexpr FixedPoint kTerm{9, -104, 744};
+
+std::vector<double> common_windows(SecureSums& sums, std::span<const double> logs, Payload kind) {
+  std::vector<double> largest(1);
+  for (const double x : logs) {
+    if (std::isfinite(x)) largest[0] = std::max(largest[0], std::abs(x));
+  }
+  greatest_by_sums(sums, largest);
+  // Invariant: some client reaches `reached`, or none reaches anything above it; nobody reaches `beyond`.
+  std::vector<double> reached(logs.size(), -std::ceil(largest[0] / kWindow));
+  std::vector<double> beyond(logs.size(), std::floor(largest[0] / kWindow) + 1);
+  if (reached.empty()) return reached;
+  for (double width = beyond[0] - reached[0]; width > 1; width = std::ceil(width / 2)) {
+    std::vector<bool> flags(logs.size());
+    for (std::size_t j = 0; j < logs.size(); ++j) {
+      flags[j] = logs[j] >= kWindow * std::floor((reached[j] + beyond[j]) / 2);
+    }
+    sums.any(kind, flags);
+    for (std::size_t j = 0; j < logs.size(); ++j) {
+      const double middle = std::floor((reached[j] + beyond[j]) / 2);
+      if (middle > reached[j]) (flags[j] ? reached[j] : beyond[j]) = middle;
+    }
+  }
+  for (double& w : reached) w *= kWindow;
+  return reached;
+}
+
+}  // namespace
+
+void add_up_logs(SecureSums& sums, std::span<double> logs, Payload kind) {
+  std::vector<bool> is_nonsense = {std::ranges::any_of(logs, [](double x) { return std::isnan(x) || x == kInfinity; })};
+  sums.any(kind, is_nonsense);
+  if (is_nonsense[0]) {
+    std::ranges::fill(logs, std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
+  const std::vector<double> windows = common_windows(sums, logs, kind);
+  std::vector<ExactSum> terms(logs.size());
+  for (std::size_t j = 0; j < logs.size(); ++j) terms[j].value = std::exp(logs[j] - windows[j]);
+  sums.add_up(kind, kTerm, terms);
+  for (std::size_t j = 0; j < logs.size(); ++j) {
+    const double total = terms[j].total();
+    logs[j] = total > 0 ? windows[j] + std::log(total) : -kInfinity;
+  }
+}
+
+double greatest_of_all(const Collectives& clients, double x) {
+  std::vector<double> value = {x};
+  greatest_of_all(clients, value);
+  return value[0];
+}
+
+void greatest_of_all(const Collectives& clients, std::vector<double>& values) {
+  if (clients.sums() != nullptr) return greatest_by_sums(*clients.sums(), values);
+  greatest_in(clients.of(Payload::note).allgather_numbers(values), values);
+}
+
+double greatest_of_known(const Collectives& clients, double x) {
+  std::vector<double> value = {x};
+  greatest_of_known(clients, value);
+  return value[0];
+}
+
+void greatest_of_known(const Collectives& clients, std::vector<double>& values) {
+  std::vector<double> all(clients.size() * values.size());
+  std::ranges::copy(values, all.begin() + static_cast<std::ptrdiff_t>(clients.rank() * values.size()));
+  const std::vector<std::size_t> counts(clients.size(), values.size());
+  gather_known(clients.of(Payload::note), all, counts);
+  greatest_in(all, values);
+}
+
+void any_of_all(const Collectives& clients, std::vector<bool>& flags) {
+  if (clients.sums() != nullptr) return clients.sums()->any(Payload::note, flags);
+  std::vector<double> mine(flags.begin(), flags.end());
+  const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k] != 0) flags[k % flags.size()] = true;
+  }
+}
+
+void combine_of_all(const Collectives& clients, Norm norm, std::span<ErrorPart> parts, Payload kind) {
+  if (clients.sums() != nullptr) {
+    if (norm == Norm::linf) throw std::logic_error("the largest error of any client is no sum");
+    return add_up_by_sums(*clients.sums(), parts, kind);
+  }
+  std::vector<double> mine;
+  for (const ErrorPart& part : parts) mine.insert(mine.end(), {part.value, part.rest});
+  const std::vector<double> all = clients.of(kind).allgather_numbers(mine);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    parts[k] = {all[2 * k], all[2 * k + 1]};
+    for (std::size_t client = 1; client < clients.size(); ++client) {
+      const double* at = all.data() + client * mine.size() + 2 * k;
+      parts[k] = combined(norm, parts[k], {at[0], at[1]});
+    }
+  }
+}
+
+void add_up_of_all(const Collectives& clients, std::span<ExactSum> sums, Payload kind) {
+  combine_of_all(clients, Norm::l1, sums, kind);
+}
+
+void add_up_logs_of_all(const Collectives& clients, std::span<double> logs, Payload kind) {
+  if (clients.sums() != nullptr) return add_up_logs(*clients.sums(), logs, kind);
+  const std::vector<double> all = clients.of(kind).allgather_numbers(logs);
+  for (std::size_t j = 0; j < logs.size(); ++j) logs[j] = log_sum(all.data() + j, clients.size(), logs.size());
+}
+
+void gather_known(const Collectives& clients, std::span<double> whole, std::span<const std::size_t> counts) {
+  if (clients.sums() == nullptr) return clients.allgather(whole, counts);
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < clients.rank(); ++k) first += counts[k];
+  const Range own{first * sizeof(double), (first + counts[clients.rank()]) * sizeof(double)};
+  clients.sums()->gather(clients.label().kind, std::as_writable_bytes(whole), own);
+}
+
+}  // namespace fedsinkhorn

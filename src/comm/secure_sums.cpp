@@ -1,0 +1,109 @@
+#include "comm/secure_sums.hpp"
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Client k's share of the word that all clients know the sum of.
+Word check_share(std::uint64_t session, std::uint64_t counter, std::size_t client) {
+  constexpr Word kOdd = (Word{0x9E3779B97F4A7C15U} << 64U) + 0xF39CC0605CEDC835U;
+  return (Word{session} + counter + 1) * kOdd * (Word{client} + 1);
+}
+
+MaskKeys keys_over(Summing& summing) {
+  Communicator& clients = summing.clients();
+  return {clients.rank(), clients.size(), [&](const std::string& mine) { return summing.relay(mine); },
+          [&](std::size_t client, const std::string& sent) { clients.distrust(client, sent); }};
+}
+
+}  // namespace
+
+std::vector<Word> words_of_flags(const std::vector<bool>& flags) {
+  std::vector<Word> words(flags.size());
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    if (flags[k]) randombytes_buf(&words[k], sizeof(Word));
+  }
+  return words;
+}
+
+SecureSums::SecureSums(std::unique_ptr<Summing> summing)
+    : summing_(std::move(summing)),
+      rank_(summing_->clients().rank()),
+      clients_(summing_->clients().size()),
+      keys_(keys_over(*summing_)) {}
+
+void SecureSums::add_up(Payload kind, std::span<Word> words) {
+  if (words.empty() || clients_ == 1) return;
+  const std::uint64_t counter = counter_++;
+  if (counter_ == 0) throw std::logic_error("all counters of a session are used up");
+  std::vector<Word> sent(words.size() + 1);
+  std::ranges::copy(words, sent.begin());
+  sent.back() = check_share(keys_.session(), counter, rank_);
+  keys_.mask(kind, counter, sent);
+  summing_->add_up(kind, counter, sent);
+  keys_.unmask_sum(kind, counter, sent);
+  Word expected = 0;
+  for (std::size_t k = 0; k < clients_; ++k) expected += check_share(keys_.session(), counter, k);
+  if (sent.back() != expected) {
+    const std::string line = "a secure sum does not add up: a message was replayed, changed or of another session";
+    summing_->clients().give_up(false, line.c_str());
+    throw ClientLost(line, {});
+  }
+  std::copy_n(sent.begin(), words.size(), words.begin());
+}
+
+void SecureSums::refuse(double number) const {
+  const InputError error("secure sum", fmt::format("{:g} is too large for the fixed point of its kind", number),
+                         "scale the costs, or use `policy` open");
+  summing_->clients().give_up(true,
+                              "secure sum: a number is too large for the fixed point of its kind; scale the "
+                              "costs, or use `policy` open");
+  throw error;
+}
+
+void SecureSums::add_up(Payload kind, const FixedPoint& format, std::span<ExactSum> numbers) {
+  std::vector<Word> words(numbers.size() * format.words);
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const std::span<Word> number = std::span(words).subspan(k * format.words, format.words);
+    for (const double part : {numbers[k].value, numbers[k].rest}) {
+      if (!format.holds(part)) refuse(part);
+      add_to(format, part, number);
+    }
+  }
+  add_up(kind, words);
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    numbers[k] = number_of(format, std::span(words).subspan(k * format.words, format.words));
+  }
+}
+
+void SecureSums::add_up(Payload kind, const FixedPoint& format, std::span<double> numbers) {
+  std::vector<ExactSum> sums(numbers.size());
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k].value = numbers[k];
+  add_up(kind, format, sums);
+  for (std::size_t k = 0; k < sums.size(); ++k) numbers[k] = sums[k].total();
+}
+
+void SecureSums::any(Payload kind, std::vector<bool>& flags) {
+  std::vector<Word> words = words_of_flags(flags);
+  add_up(kind, words);
+  for (std::size_t k = 0; k < words.size(); ++k) flags[k] = words[k] != 0;
+}
+
+void SecureSums::gather(Payload kind, std::span<std::byte> whole, Range own) {
+  if (whole.empty()) return;
+  std::vector<Word> words((whole.size() + sizeof(Word) - 1) / sizeof(Word));
+  auto* bytes = reinterpret_cast<std::byte*>(words.data());
+  std::copy_n(whole.data() + own.first, own.size(), bytes + own.first);
+  add_up(kind, words);
+  std::copy_n(bytes, whole.size(), whole.data());
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,62 @@
+// Sums over clients of which nobody sees a summand.
+//
+// Every client masks its words before they leave (comm/mask_keys.hpp). Nobody can tell the masked words from random
+// ones, except that the sum over all clients can be unmasked. Sums of integers do not depend on the order in which
+// messages arrive.
+//
+// One word more is sent with every sum. All clients know what it must add up to. If a message was replayed, left out,
+// counted twice or masked with another key or counter, the run ends there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/mask_keys.hpp"
+#include "comm/summing.hpp"
+#include "core/exact_sum.hpp"
+#include "core/range.hpp"
+
+namespace fedsinkhorn {
+
+/// All verbs are collective: every client calls the same ones in the same order.
+class SecureSums {
+ public:
+  /// Agrees on keys. Collective.
+  explicit SecureSums(std::unique_ptr<Summing> summing);
+
+  [[nodiscard]] std::size_t rank() const { return rank_; }
+  [[nodiscard]] std::size_t clients() const { return clients_; }
+
+  /// Replaces each word by its sum over all clients.
+  void add_up(Payload kind, std::span<Word> words);
+  /// The same for numbers of that format. Throws InputError if one does not fit; the others learn that this client
+  /// gives up.
+  void add_up(Payload kind, const FixedPoint& format, std::span<ExactSum> numbers);
+  void add_up(Payload kind, const FixedPoint& format, std::span<double> numbers);
+  /// Sets each flag that is set at any client. It does not show at how many.
+  void any(Payload kind, std::vector<bool>& flags);
+  /// Fills the whole, of which `own` is already there: other clients' parts as they are. For what all clients may know.
+  void gather(Payload kind, std::span<std::byte> whole, Range own);
+
+  /// See MaskKeys.
+  [[nodiscard]] std::uint64_t pseudonym(std::span<const std::byte> what) const { return keys_.pseudonym(what); }
+  /// Where words are masked, before they leave; for tests that look at them.
+  [[nodiscard]] std::uint64_t messages() const { return counter_; }
+
+ private:
+  [[noreturn]] void refuse(double number) const;
+
+  std::unique_ptr<Summing> summing_;
+  const std::size_t rank_;
+  const std::size_t clients_;
+  MaskKeys keys_;
+  std::uint64_t counter_ = 0;  // of the next sum; never used twice
+};
+
+/// Words that stand for flags: 0 where it is not set, else random, so that sums show nothing but whether any is set.
+[[nodiscard]] std::vector<Word> words_of_flags(const std::vector<bool>& flags);
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,66 @@
+#include "solve/link.hpp"
+
+#include <numeric>
+#include <random>
+
+#include "core/parallel.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "registry/registry.hpp"
+#include "solve/check_options.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Almost certainly unique to this solve; 0 means none.
+std::uint32_t new_session() {
+  std::random_device device;
+  return static_cast<std::uint32_t>(device()) | 1U;
+}
+
+std::unique_ptr<Communicator> all_but_the_last(Communicator& everyone) {
+  std::vector<std::size_t> members(everyone.size() - 1);
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  return make_group(everyone, members, 3);
+}
+
+}  // namespace
+
+bool has_server(const Options& options) { return options.server == "sums"; }
+
+Link::Link(Communicator& everyone, const Options& options)
+    : everyone_(everyone),
+      numbered_(everyone, everyone.rank() == 0 ? new_session() : 0),
+      // A server does not know the numbers of messages; requests to it are numbered by themselves.
+      policed_(has_server(options) ? everyone : static_cast<Communicator&>(numbered_)),
+      traffic_(policed_),
+      clients_(&traffic_) {
+  if (!has_server(options)) return;
+  check_server(options, everyone.size());
+  everyone_.keep_to_server();
+  policed_.obey(policies().find(options.policy, "`policy`").make());
+  without_server_ = all_but_the_last(traffic_);
+  clients_ = without_server_.get();
+  sums_ = std::make_unique<SecureSums>(make_served_summing(traffic_, *clients_));
+}
+
+void Link::agree_on_options(const Problem& problem, const Options& options, int threads) {
+  if (!sums_) everyone_.keep_to_root(true);
+  const Collectives all(*clients_, sums_ ? Route::through_server : Route::through_root, std::nullopt, sums_.get());
+  agree(all, [&] {
+    check_options(options, clients());
+    if (!sums_) policed_.obey(policies().find(options.policy, "`policy`").make());
+    reserve_threads(threads);
+  });
+  require_common_options(all, problem, options);
+}
+
+Collectives Link::connect(const TopologyEntry& topology, const Options& options) {
+  if (sums_) return Collectives(*clients_, Route::through_server, std::nullopt, sums_.get());
+  everyone_.keep_to_root(topology.route == Route::through_root);
+  if (clients() > 1 && policies().find(options.policy, "`policy`").adds_securely) {
+    sums_ = std::make_unique<SecureSums>(make_peer_summing(*clients_));
+  }
+  return Collectives(*clients_, topology.route, std::nullopt, sums_.get());
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,196 @@
+#include "topology/sum_exchanges.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "comm/agreement.hpp"
+#include "comm/secure_sums.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr std::array kFlags = {Note::kStretched, Note::kUnusable, Note::kStop, Note::kRunaway};
+
+/// Doubles that are gathered: two in a word.
+std::size_t words_of_doubles(std::size_t count) { return (count + 1) / 2; }
+
+/// The numbers of a note that are added up.
+std::vector<ExactSum> numbers_of(const Note& note) {
+  std::vector<ExactSum> numbers = {note.error_a, note.error_b};
+  numbers.insert(numbers.end(), note.sums.begin(), note.sums.end());
+  return numbers;
+}
+
+bool fits(const ExactSum& number) { return kStatistic.holds(number.value) && kStatistic.holds(number.rest); }
+
+/// Flags, whether a number is not finite, numbers, and a place for every client's maxima.
+void write_note(const Note& note, std::size_t rank, std::span<Word> words) {
+  const std::vector<ExactSum> numbers = numbers_of(note);
+  std::vector<bool> flags;
+  for (const unsigned flag : kFlags) flags.push_back(note.has(flag));
+  flags.push_back(!std::ranges::all_of(numbers, fits));
+  std::ranges::copy(words_of_flags(flags), words.begin());
+  words = words.subspan(flags.size());
+  for (const ExactSum& number : numbers) {
+    if (!flags.back()) {
+      add_to(kStatistic, number.value, words.first(kStatistic.words));
+      add_to(kStatistic, number.rest, words.first(kStatistic.words));
+    }
+    words = words.subspan(kStatistic.words);
+  }
+  std::memcpy(reinterpret_cast<double*>(words.data()) + rank * note.maxima.size(), note.maxima.data(),
+              note.maxima.size() * sizeof(double));
+}
+
+void read_note(std::size_t clients, std::span<const Word> words, Note& note) {
+  note.flags = 0;
+  for (std::size_t k = 0; k < kFlags.size(); ++k) {
+    if (words[k] != 0) note.set(kFlags[k]);
+  }
+  const bool is_not_finite = words[kFlags.size()] != 0;
+  words = words.subspan(kFlags.size() + 1);
+  const auto next = [&] {
+    const ExactSum number = number_of(kStatistic, words.first(kStatistic.words));
+    words = words.subspan(kStatistic.words);
+    return is_not_finite ? ExactSum{std::numeric_limits<double>::quiet_NaN(), 0} : number;
+  };
+  note.error_a = next();
+  note.error_b = next();
+  for (ExactSum& sum : note.sums) sum = next();
+  const auto* maxima = reinterpret_cast<const double*>(words.data());
+  for (std::size_t client = 0; client < clients; ++client) {
+    for (double& maximum : note.maxima) maximum = worse(maximum, *maxima++);
+  }
+}
+
+}  // namespace
+
+std::size_t words_in_note(std::size_t clients, std::size_t sums, std::size_t maxima) {
+  return kFlags.size() + 1 + (2 + sums) * kStatistic.words + words_of_doubles(clients * maxima);
+}
+
+SumExchanges::SumExchanges(const TopologyContext& context)
+    : sums_(*context.clients.sums()),
+      clients_(context.clients.size()),
+      rank_(context.clients.rank()),
+      own_rows_(context.problem.n()),
+      columns_(context.problem.columns.size()),
+      own_(context.problem.own_columns()),
+      mass_(context.problem.mass) {}
+
+void SumExchanges::copy_own(std::size_t targets, const double* known, double* own) const {
+  for (std::size_t k = 0; k < targets; ++k) {
+    std::copy_n(known + k * columns_ + own_.first, own_.size(), own + k * own_.size());
+  }
+}
+
+void SumExchanges::columns_in(Payload kind, std::size_t targets, const double* own, double* known,
+                              std::span<Note> notes) {
+  const std::size_t of_vector = words_of_doubles(targets * columns_);
+  std::size_t size = of_vector;
+  for (const Note& note : notes) size += words_in_note(clients_, note.sums.size(), note.maxima.size());
+  std::vector<Word> words(size);
+  auto* vector = reinterpret_cast<double*>(words.data());
+  for (std::size_t k = 0; k < targets; ++k) {
+    std::memcpy(vector + k * columns_ + own_.first, own + k * own_.size(), own_.size() * sizeof(double));
+  }
+  const auto for_each_note = [&](const auto& use) {
+    std::span<Word> left = std::span(words).subspan(of_vector);
+    for (Note& note : notes) {
+      const std::size_t of_note = words_in_note(clients_, note.sums.size(), note.maxima.size());
+      use(note, left.first(of_note));
+      left = left.subspan(of_note);
+    }
+  };
+  for_each_note([this](Note& note, std::span<Word> of_note) { write_note(note, rank_, of_note); });
+  sums_.add_up(kind, words);
+  std::memcpy(known, words.data(), targets * columns_ * sizeof(double));
+  for_each_note([this](Note& note, std::span<Word> of_note) { read_note(clients_, of_note, note); });
+}
+
+void SumExchanges::rows_in(Payload /*kind*/, std::size_t targets, const double* own, double* known) {
+  std::copy_n(own, targets * own_rows_, known);
+}
+
+void SumExchanges::rows_out(Payload /*kind*/, std::size_t targets, const double* part, double* own) {
+  std::copy_n(part, targets * own_rows_, own);
+}
+
+// v_j r_j is a share of the mass: its sum over all columns is the mass, since u = a / K v. Multiplied by the power of
+// two in v_j / mass, r_j becomes a number below 2. Where the sum turns out to be too small to have all digits, or a
+// client's numbers do not fit (another u, NaN), these columns are added up once more, in many words.
+void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* part, const double* v, double* own) {
+  constexpr int kDigits = 56;
+  const std::size_t count = targets * columns_;
+  std::vector<double> sums(part, part + count);
+  std::vector<int> exponents(count);
+  std::vector<Word> words(count + 1);
+  bool do_all_fit = v != nullptr;
+  for (std::size_t j = 0; j < count && v != nullptr; ++j) {
+    if (!(v[j] > 0)) continue;
+    exponents[j] = std::ilogb(v[j] / mass_);
+    const double share = std::ldexp(part[j], exponents[j]);
+    if (kShare.holds(share)) {
+      add_to(kShare, share, std::span(&words[j], 1));
+    } else {
+      do_all_fit = false;
+    }
+  }
+  words.back() = words_of_flags({!do_all_fit})[0];
+  sums_.add_up(kind, words);
+  const bool fit_at_all = words.back() == 0;
+  std::vector<std::size_t> again;
+  for (std::size_t j = 0; j < count; ++j) {
+    const auto share = static_cast<SignedWord>(words[j]);
+    const bool has_digits = fit_at_all && (share >= (SignedWord{1} << kDigits));
+    if (v != nullptr && !(v[j] > 0)) {
+      sums[j] = 0;
+    } else if (has_digits) {
+      sums[j] = std::ldexp(number_of(kShare, std::span(&words[j], 1)).total(), -exponents[j]);
+    } else {
+      again.push_back(j);
+    }
+  }
+  if (!again.empty()) add_up_exactly(kind, again, sums);
+  copy_own(targets, sums.data(), own);
+}
+
+void SumExchanges::add_up_exactly(Payload kind, std::span<const std::size_t> positions, std::span<double> sums) {
+  std::vector<ExactSum> numbers(positions.size());
+  std::vector<bool> is_not_finite(positions.size());
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    const double x = sums[positions[k]];
+    is_not_finite[k] = !std::isfinite(x);
+    numbers[k].value = is_not_finite[k] ? 0 : x;
+  }
+  sums_.any(kind, is_not_finite);
+  sums_.add_up(kind, kAnyNumber, numbers);
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    sums[positions[k]] = is_not_finite[k] ? std::numeric_limits<double>::infinity() : numbers[k].total();
+  }
+}
+
+void SumExchanges::column_logs_out(const double* part, double* own) {
+  std::vector<double> logs(part, part + columns_);
+  add_up_logs(sums_, logs, Payload::potential);
+  copy_own(1, logs.data(), own);
+}
+
+// They are shares of the mass already.
+void SumExchanges::columns_of_rows_out(Payload kind, const double* part, double* own) {
+  const std::vector<double> ones(columns_, 1.0);
+  columns_out(kind, 1, part, ones.data(), own);
+}
+
+Sent SumExchanges::sent_each_round(std::size_t targets) const {
+  const std::size_t shares = targets * columns_ + 1;
+  const std::size_t with_notes = words_of_doubles(targets * columns_) + targets * words_in_note(clients_, 0, 0);
+  const WordsSent for_shares = sent_to_add_up(clients_, rank_, shares);
+  const WordsSent for_v = sent_to_add_up(clients_, rank_, with_notes);
+  return {sizeof(Word) * (for_shares.words + for_v.words), for_shares.messages + for_v.messages};
+}
+
+}  // namespace fedsinkhorn

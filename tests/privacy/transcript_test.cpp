@@ -1,0 +1,68 @@
+// The recorder: it sees all that leaves, in the order of sending.
+#include "support/transcript.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/problems.hpp"
+#include "support/registered.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using testing::Message;
+using testing::Recording;
+
+constexpr std::size_t kClients = 3;
+
+Recording record(const std::string& topology) {
+  const testing::OwnedProblem owned = testing::random_problem(11, 10, 0.2, 51);
+  Options options;
+  options.topology = topology;
+  options.threads = 1;
+  options.backend = "cpu";
+  return testing::record_solve(std::vector<Problem>(kClients, owned.view()), options);
+}
+
+class Recorder : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Topologies, Recorder, ::testing::ValuesIn(testing::topologies_in_step()),
+                         [](const auto& info) { return testing::without_dashes(info.param); });
+
+TEST_P(Recorder, MissesNothing) {
+  const Recording recording = record(GetParam());
+  for (std::size_t k = 0; k < kClients; ++k) {
+    std::uint64_t bytes = 0;
+    std::size_t order = 0;
+    for (const Message& message : testing::sent_by(recording.messages, k)) {
+      EXPECT_NE(message.to, k);
+      EXPECT_EQ(message.order, order++);
+      bytes += message.bytes.size();
+    }
+    // Reports are counted before they are sent; one byte to everybody ends the run.
+    const std::uint64_t reported = recording.results[0].clients.at(k).sent.total();
+    EXPECT_GT(bytes, reported);
+    EXPECT_LE(bytes, reported + 15 * sizeof(double) + kClients * kClients);
+  }
+}
+
+TEST_P(Recorder, IsTheSameEveryTime) {
+  const Recording recording = record(GetParam());
+  const Recording again = record(GetParam());
+  ASSERT_EQ(recording.messages.size(), again.messages.size());
+  for (std::size_t k = 0; k < recording.messages.size(); ++k) {
+    const Message& one = recording.messages[k];
+    const Message& other = again.messages[k];
+    EXPECT_EQ(one.from, other.from);
+    EXPECT_EQ(one.to, other.to);
+    EXPECT_EQ(one.tag, other.tag);
+    EXPECT_EQ(one.kind, other.kind);
+    EXPECT_EQ(one.bytes.size(), other.bytes.size());
+    // Reports have times, and shapes sizes of memory.
+    const bool is_the_same = one.kind == Payload::slice || one.kind == Payload::sum || one.kind == Payload::note;
+    if (is_the_same) {
+      EXPECT_EQ(one.bytes, other.bytes) << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fedsinkhorn

@@ -85,6 +85,15 @@ struct DelayRow {
   [[nodiscard]] bool operator==(const DelayRow&) const = default;
 };
 
+/// Messages of one kind that a client has sent for one purpose (docs/privacy.md).
+struct SentMessages {
+  std::string phase;  ///< setup, rounds, rebuilds or results, as in TrafficBytes
+  std::string kind;   ///< options, shape, slice, sum, note, potential, result, text, control or keys
+  bool is_masked = false;
+  std::uint64_t bytes = 0;
+  std::uint64_t messages = 0;
+};
+
 /// What one client held, computed and sent.
 struct ClientReport {
   std::size_t client = 0;
@@ -96,6 +105,7 @@ struct ClientReport {
   double communication_seconds = 0;
   TrafficBytes sent;
   TrafficBytes received;
+  std::vector<SentMessages> left;       ///< what left it, kind by kind; known to itself and within one process
   std::int64_t iterations = 0;          ///< made by this client; they differ between clients only in topology async
   std::uint64_t exchanges = 0;          ///< times it waited for slices of others during the iterations
   std::uint64_t kernel_bytes = 0;       ///< of its blocks of K; on a device, of everything it holds there

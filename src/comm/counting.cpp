@@ -48,6 +48,9 @@ std::unique_ptr<Pending> CountingCommunicator::start_send(std::span<const std::b
   Tally& kind = traffic_.of(label.kind);
   kind.bytes_sent += data.size();
   ++kind.messages_sent;
+  Departures& left = traffic_.left[phase][static_cast<std::size_t>(label.kind)][static_cast<std::size_t>(label.form)];
+  left.bytes += data.size();
+  ++left.messages;
   return inner().start_send(data, to, label);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "comm/forwarding.hpp"
 #include "comm/stopwatch.hpp"
@@ -15,6 +16,9 @@ namespace fedsinkhorn {
 enum class Phase : std::size_t { setup, rounds, rebuilds, results };
 inline constexpr std::size_t kPhases = 4;
 
+/// Names of the phases, in order.
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames = {"setup", "rounds", "rebuilds", "results"};
+
 /// Of one kind of payload.
 struct Tally {
   std::uint64_t bytes_sent = 0;
@@ -22,11 +26,18 @@ struct Tally {
   std::uint64_t messages_sent = 0;
 };
 
+struct Departures {
+  std::uint64_t bytes = 0;
+  std::uint64_t messages = 0;
+};
+
 struct Traffic {
   std::array<std::uint64_t, kPhases> bytes_sent{};
   std::array<std::uint64_t, kPhases> bytes_received{};
   std::array<std::uint64_t, kPhases> messages_sent{};
   std::array<Tally, kPayloads.size()> kinds{};
+  /// What was sent, by phase, kind and form.
+  std::array<std::array<std::array<Departures, 2>, kPayloads.size()>, kPhases> left{};
 
   [[nodiscard]] Tally& of(Payload kind) { return kinds[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] const Tally& of(Payload kind) const { return kinds[static_cast<std::size_t>(kind)]; }

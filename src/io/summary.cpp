@@ -169,6 +169,14 @@ Json client_json(const ClientReport& client) {
                {"kernel_bytes", client.kernel_bytes},
                {"peak_memory_bytes", client.peak_memory_bytes}};
   if (client.device >= 0) json["device"] = client.device;
+  if (!client.left.empty()) json["left"] = Json::array();
+  for (const SentMessages& sent : client.left) {
+    json["left"].push_back({{"phase", sent.phase},
+                            {"kind", sent.kind},
+                            {"form", sent.is_masked ? "masked" : "plain"},
+                            {"bytes", sent.bytes},
+                            {"messages", sent.messages}});
+  }
   return json;
 }
 

@@ -218,6 +218,25 @@ void gather_delays(const Collectives& clients, const CheckedProblem& problem, st
   }
 }
 
+namespace {
+
+std::vector<SentMessages> what_left(const Traffic& traffic) {
+  std::vector<SentMessages> left;
+  for (std::size_t phase = 0; phase < kPhases; ++phase) {
+    for (const Payload kind : kPayloads) {
+      for (const Form form : {Form::plain, Form::masked}) {
+        const Departures& sent = traffic.left[phase][static_cast<std::size_t>(kind)][static_cast<std::size_t>(form)];
+        if (sent.messages == 0) continue;
+        left.push_back({std::string(kPhaseNames[phase]), std::string(name_of(kind)), form == Form::masked, sent.bytes,
+                        sent.messages});
+      }
+    }
+  }
+  return left;
+}
+
+}  // namespace
+
 ClientReport complete_report(const CheckedProblem& problem, const CountingCommunicator& traffic, ClientReport report) {
   const auto bytes = [](const std::array<std::uint64_t, kPhases>& by_phase) {
     return TrafficBytes{by_phase[0], by_phase[1], by_phase[2], by_phase[3]};
@@ -229,6 +248,7 @@ ClientReport complete_report(const CheckedProblem& problem, const CountingCommun
   report.last_column = problem.columns.given_slices[problem.client].last;
   report.sent = bytes(traffic.traffic().bytes_sent);
   report.received = bytes(traffic.traffic().bytes_received);
+  report.left = what_left(traffic.traffic());
   report.communication_seconds = traffic.seconds();
   report.peak_memory_bytes = peak_memory();
   return report;
@@ -279,6 +299,7 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
     one.sent = {whole(6), whole(7), whole(8), whole(9)};
     one.received = {whole(10), whole(11), whole(12), whole(13)};
     one.device = static_cast<int>(peer.number(at[14], -1, 1e6, "a device"));
+    if (one.client == clients.rank()) one.left = report.left;
     result.kernel_bytes += one.kernel_bytes;
     result.exchanges = std::max(result.exchanges, one.exchanges);
     result.clients.push_back(one);

@@ -43,9 +43,13 @@ void require_room_for(std::size_t clients) {
 Result joined(std::vector<std::optional<Result>>& results) {
   Result result = std::move(*results[0]);
   const bool has_own_rows = result.f.size() < result.rows * result.targets;
-  for (std::size_t k = 1; k < results.size() && has_own_rows; ++k) {
+  for (std::size_t k = 1; k < results.size(); ++k) {
     if (!results[k]) continue;
     const Result& own = *results[k];
+    if (!has_own_rows) {
+      if (k < result.clients.size()) result.clients[k].left = own.clients.front().left;
+      continue;
+    }
     result.f.insert(result.f.end(), own.f.begin(), own.f.end());
     result.f_rest.insert(result.f_rest.end(), own.f_rest.begin(), own.f_rest.end());
     result.clients.insert(result.clients.end(), own.clients.begin(), own.clients.end());

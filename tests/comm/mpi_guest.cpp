@@ -76,7 +76,7 @@ class KeepsSlices final : public PayloadPolicy {
 void end_by_a_policy() {
   policies().add({"one-sided", "the last client keeps its slices", []() -> std::unique_ptr<PayloadPolicy> {
                     if (rank_in_world() == 2) return std::make_unique<KeepsSlices>();
-                    return std::make_unique<OpenPolicy>();
+                    return std::make_unique<TablePolicy>("open", kOpen, true);
                   }});
   const auto owned = testing::random_problem(20, 30, 0.1, 1);
   Options options;

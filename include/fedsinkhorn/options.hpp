@@ -58,6 +58,10 @@ enum class Feasibility { check, skip };
 /// How an update is damped by eta. arithmetic: (1 - eta) old + eta new. geometric: old^(1 - eta) new^eta.
 enum class DampingKind { arithmetic, geometric };
 
+/// policy sums: who adds up. none: the clients. sums: a server, which is one process more than there are clients, the
+/// last one, and sees masked numbers alone.
+enum class Server { none, sums };
+
 /// 0 x 0: as square as the number of clients allows.
 struct GridShape {
   std::size_t rows = 0;
@@ -110,9 +114,7 @@ struct Options {
   /// What may leave a client. open: everything, in plain. sums (row-reduce): masked sums over all clients alone; every
   /// client's result has only its own rows of f, unless all clients are in one process.
   std::string policy = "open";
-  /// policy sums: who adds up. none: the clients. sums: a server, which is the last process and sees masked numbers
-  /// alone.
-  std::string server = "none";
+  Server server = Server::none;
   Scenario scenario;                ///< the simulated network
   double timeout = 60;              ///< seconds to wait for another client
   std::int64_t local_steps = 1;     ///< most iterations from one exchange to the next

@@ -148,6 +148,7 @@ struct Result {
   Costs cost;            ///< summed over the targets
   std::vector<TargetResult> per_target;  ///< always filled, one entry per target
   std::vector<TraceRow> trace;
+  std::size_t client_count = 1;  ///< clients that took part; some may not have told what they held
   std::vector<ClientReport> clients;
   std::vector<std::size_t> lost_clients;  ///< those that stopped answering (status client_lost)
   std::vector<DelayRow> delays;           ///< topology async: every ordered pair of clients, u and v

@@ -13,6 +13,7 @@
 #include "comm/collectives.hpp"
 #include "comm/long_work.hpp"
 #include "comm/policy.hpp"
+#include "comm/secure_sums.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "solve/session.hpp"
@@ -26,6 +27,8 @@ struct Clients {
   std::size_t all = 1;
   std::unique_ptr<Session> session;                                // if the others run in other processes
   std::unique_ptr<PolicedCommunicator> communicator_of_session{};  // for messages outside the solve
+  std::unique_ptr<Communicator> without_server{};                  // if there is one: the others
+  std::unique_ptr<SecureSums> sums{};                              // and what it adds up
 
   [[nodiscard]] bool share_process() const { return session == nullptr; }
   [[nodiscard]] PolicedCommunicator& communicator() const { return *communicator_of_session; }
@@ -35,7 +38,18 @@ struct Clients {
     first = session->rank();
     all = session->size();
   }
-  [[nodiscard]] Collectives collectives() const { return Collectives(communicator(), Route::through_root); }
+  /// The last process is a server, and this one is not.
+  void use_server(std::unique_ptr<PayloadPolicy> policy) {
+    session->state().hire_server();
+    communicator().obey(std::move(policy));
+    without_server = without_last(communicator());
+    all = without_server->size();
+    sums = std::make_unique<SecureSums>(make_served_summing(communicator(), *without_server));
+  }
+  [[nodiscard]] Collectives collectives() const {
+    if (sums) return Collectives(*without_server, Route::through_server, std::nullopt, sums.get());
+    return Collectives(communicator(), Route::through_root);
+  }
   /// Runs body on all ranks and makes it end the same way on all.
   void agree_on(const std::function<void()>& body) const {
     if (share_process()) return body();
@@ -48,13 +62,15 @@ struct Clients {
   }
   /// Ends all communication with the others.
   void part() {
+    sums.reset();
+    without_server.reset();
     communicator_of_session.reset();
     session.reset();
   }
   /// Call when all ranks refuse for the same reason. One prints the message and the others wait for it: as soon as a
-  /// rank ends, mpirun kills the rest.
-  void refuse_together(const std::string& message) const {
-    if (session->rank() == 0) fmt::print(stderr, "{}\n", refusal_line(message));
+  /// rank ends, mpirun kills the rest. knows_reason: this rank alone does, so it prints it, too.
+  void refuse_together(const std::string& message, bool knows_reason) const {
+    if (session->rank() == 0 || knows_reason) fmt::print(stderr, "{}\n", refusal_line(message));
     std::fflush(stderr);
     try {
       collectives().barrier();

@@ -211,6 +211,7 @@ void Delivery::commit(std::size_t leader) {
 
 void Delivery::write_what_is_left(const Options& options, const Result* result, const ClientLost& lost) noexcept {
   if (!is_wanted() || folders_.empty() || leaders_.empty()) return;
+  if (clients_.sums) return;  // clients of a server do not reach each other, and have nothing to write then
   try {
     if (!clients_.share_process()) {
       write_what_is_left_of_ranks(options, result, lost);

@@ -18,12 +18,14 @@
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
 #include "cli/truncated_input.hpp"
+#include "comm/first_cause.hpp"
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "io/progress.hpp"
 #include "registry/registry.hpp"
+#include "solve/check_options.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -68,15 +70,23 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
   return solve(problems, options);
 }
 
+bool keeps_data_apart(const Options& options) { return policies().find(options.policy, "--policy").adds_securely; }
+
 void check_plan(const SolveArguments& arguments, const Options& options, const Clients& clients) {
   const OutputPlan& output = arguments.output;
+  const bool has_own_columns = !arguments.files.points.empty() && is_part(arguments.files.points.back());
+  if (output.plan && has_own_columns && keeps_data_apart(options) && !clients.share_process()) {
+    throw InputError("--plan", fmt::format("needs all points of the columns, which policy {} keeps apart after a solve",
+                                           options.policy),
+                     "give all clients the same file of them, or leave --plan out");
+  }
   if (output.plan && output.keep_local && options.topology == "star" && !clients.share_process()) {
     throw InputError("--plan", "the clients of a star have no costs, and with --keep-local its server has no f",
                      "use --topology row-reduce, or leave one of them out");
   }
 }
 
-int solve_files(const SolveArguments& arguments, Clients& clients) {
+int solve_files(SolveArguments arguments, Clients& clients) {
   Options options;
   std::vector<std::unique_ptr<Inputs>> inputs;
   clients.agree_on([&] {
@@ -88,7 +98,8 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
     }
     check_plan(arguments, options, clients);
     auto policy = policies().find(options.policy, "--policy").make();
-    if (!clients.share_process()) clients.communicator().obey(std::move(policy));
+    if (!clients.share_process() && !clients.sums) clients.communicator().obey(std::move(policy));
+    if (keeps_data_apart(options)) arguments.output.keep_local = options.keep_local = true;
     inputs = open_all(arguments, options, clients);
   });
   Delivery delivery(arguments, clients);
@@ -130,18 +141,46 @@ int solve_files(const SolveArguments& arguments, Clients& clients) {
   return result.this_client == 0 ? exit_status(result.status) : kConverged;
 }
 
+/// Checked before anything is sent: all ranks come to the same conclusion.
+Server take_server(const SolveArguments& arguments) {
+  const Options options = take_options(arguments);
+  if (options.server == Server::sums) check_server(options, ranks_given_by_mpi());
+  return options.server;
+}
+
+/// This process is the server. What goes wrong at clients, they say.
+int serve_others(Clients& clients) {
+  clients.communicator_of_session.reset();
+  try {
+    serve(*clients.session);
+  } catch (const InputError&) {
+    return kBadInput;
+  }
+  clients.part();
+  return kConverged;
+}
+
 }  // namespace
 
 int run_solve(const SolveArguments& arguments) {
   const EndOnSignal end_on_signal;  // while ranks connect and inputs are opened
   report_truncated_inputs();
   Clients clients = clients_of(arguments);
-  try {
-    return solve_files(arguments, clients);
-  } catch (const InputError& error) {
+  const auto refuse = [&](const InputError& error, bool knows_reason) {
     if (!clients.session) throw;
-    clients.refuse_together(with_flags(error.marked(), arguments.old_flags));
+    clients.refuse_together(with_flags(error.marked(), arguments.old_flags), knows_reason);
     return kBadInput;
+  };
+  try {
+    if (clients.session && take_server(arguments) == Server::sums) {
+      if (clients.first + 1 == clients.all) return serve_others(clients);
+      clients.use_server(policies().find(arguments.options.policy, "--policy").make());
+    }
+    return solve_files(arguments, clients);
+  } catch (const KeptReason& error) {
+    return refuse(error, true);
+  } catch (const InputError& error) {
+    return refuse(error, false);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "core/printable.hpp"
 #include "core/processors.hpp"
 #include "io/hint.hpp"
+#include "io/privacy_sentence.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -113,6 +114,9 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("", fmt::format("Newton after iteration {}: {}", result.newton.from, result.newton.reason));
   }
   if (result.clients.size() > 1) line("clients", clients_line(result));
+  if (const std::string privacy = privacy_sentence(result, options); !privacy.empty()) {
+    line("policy", fmt::format("{}: {}", options.policy, privacy));
+  }
   if (result.clock_is_virtual) {
     line("simulated", fmt::format("{:.6g} virtual seconds, seed {}; times above are virtual, too",
                                   result.virtual_seconds, options.scenario.seed));

@@ -347,6 +347,7 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   if (!tells && client != everyone.rank()) throw RefusedElsewhere(line);
   const std::string& reason = client == everyone.rank() ? own : line;
   if (first_kind == Mishap::Kind::other) throw std::runtime_error(reason);
+  if (!tells) throw KeptReason(reason);
   throw InputError(reason);
 }
 

@@ -111,6 +111,8 @@ void agree(const Collectives& clients, const Body& body);
 /// Groups of groups are not supported: their messages would mix with those of others.
 [[nodiscard]] std::unique_ptr<Communicator> make_group(Communicator& parent, std::vector<std::size_t> members,
                                                        int number);
+/// All of them but the last, which is a server.
+[[nodiscard]] std::unique_ptr<Communicator> without_last(Communicator& everyone);
 
 }  // namespace fedsinkhorn
 

@@ -15,6 +15,12 @@ class RefusedElsewhere final : public InputError {
   using InputError::InputError;
 };
 
+/// This client refuses its input and keeps the reason, which is here, to itself.
+class KeptReason final : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// Keeps the first exception. Those it causes at other clients come later: they are told after it is kept. Clients that
 /// find out together may be faster than the one that knows the reason.
 class FirstCause {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -48,6 +49,12 @@ class Group final : public ForwardingCommunicator {
 
 std::unique_ptr<Communicator> make_group(Communicator& parent, std::vector<std::size_t> members, int number) {
   return std::make_unique<Group>(parent, std::move(members), number);
+}
+
+std::unique_ptr<Communicator> without_last(Communicator& everyone) {
+  std::vector<std::size_t> members(everyone.size() - 1);
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  return make_group(everyone, std::move(members), 3);
 }
 
 }  // namespace fedsinkhorn

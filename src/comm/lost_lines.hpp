@@ -23,6 +23,10 @@ namespace fedsinkhorn {
   return fmt::format("{} not answered for {:.3g} s", clients_have(silent), timeout);
 }
 
+[[nodiscard]] inline std::string line_of_silent_server(double timeout) {
+  return fmt::format("the server has not answered for {:.3g} s", timeout);
+}
+
 /// peer: " with client 3", or empty if unknown.
 [[nodiscard]] inline std::string line_of_no_exchange(std::size_t rank, const std::string& peer, double timeout) {
   return fmt::format(

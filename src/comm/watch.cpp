@@ -210,7 +210,7 @@ void WatchedCommunicator::call_the_roll(const Pending* waited_for) {
 
 void WatchedCommunicator::answer_the_root(const Pending* waited_for) {
   if (!look_until(kRollCall, [this] { return heard_[root_]; })) {
-    end_with(line_of_silence({root_}, timeout()), {root_});
+    end_with(root_ == 0 ? line_of_silence({0}, timeout()) : line_of_silent_server(timeout()), {root_});
   }
   // The root's roll call, and its wait for what others may know.
   look_until(kRollCall + kVerdict, [] { return false; });

@@ -77,6 +77,14 @@ namespace fedsinkhorn {
   return {};
 }
 
+[[nodiscard]] constexpr std::string_view name_of(Server server) {
+  switch (server) {
+    case Server::none: return "none";
+    case Server::sums: return "sums";
+  }
+  return {};
+}
+
 [[nodiscard]] constexpr std::string_view name_of(Status status) {
   switch (status) {
     case Status::converged: return "converged";

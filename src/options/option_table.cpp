@@ -232,7 +232,6 @@ std::vector<OptionEntry> client_options() {
        .group = "Clients",
        .help =
            "With policy sums: who adds up; none: the clients; sums: one process more, which sees masked numbers alone",
-       .names = "none,sums",
        .is_common = true,
        .in_summary = true},
       {.field = "timeout",

@@ -22,7 +22,7 @@ using OptionMember =
     std::variant<double Problem::*, double Options::*, std::int64_t Options::*, int Options::*, std::size_t Options::*,
                  bool Options::*, std::string Options::*, std::vector<int> Options::*, std::vector<double> Options::*,
                  GridShape Options::*, Norm Options::*, Passes Options::*, KernelName Options::*, Precision Options::*,
-                 Stabilization Options::*, Feasibility Options::*, DampingKind Options::*>;
+                 Stabilization Options::*, Feasibility Options::*, DampingKind Options::*, Server Options::*>;
 
 /// The numbers an option accepts; for a list, each element.
 struct OptionRange {

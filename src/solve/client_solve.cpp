@@ -237,6 +237,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     result.method = options.method;
     result.transport = options.transport;
     result.this_client = clients.rank();
+    result.client_count = clients.size();
     result.clock_is_virtual = communicator.clock_is_virtual();
     if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();

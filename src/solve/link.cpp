@@ -1,6 +1,5 @@
 #include "solve/link.hpp"
 
-#include <numeric>
 #include <random>
 
 #include "core/parallel.hpp"
@@ -17,15 +16,9 @@ std::uint32_t new_session() {
   return static_cast<std::uint32_t>(device()) | 1U;
 }
 
-std::unique_ptr<Communicator> all_but_the_last(Communicator& everyone) {
-  std::vector<std::size_t> members(everyone.size() - 1);
-  std::iota(members.begin(), members.end(), std::size_t{0});
-  return make_group(everyone, members, 3);
-}
-
 }  // namespace
 
-bool has_server(const Options& options) { return options.server == "sums"; }
+bool has_server(const Options& options) { return options.server == Server::sums; }
 
 Link::Link(Communicator& everyone, const Options& options)
     : everyone_(everyone),
@@ -38,7 +31,7 @@ Link::Link(Communicator& everyone, const Options& options)
   check_server(options, everyone.size());
   everyone_.keep_to_server();
   policed_.obey(policies().find(options.policy, "`policy`").make());
-  without_server_ = all_but_the_last(traffic_);
+  without_server_ = without_last(traffic_);
   clients_ = without_server_.get();
   sums_ = std::make_unique<SecureSums>(make_served_summing(traffic_, *clients_));
 }

@@ -13,7 +13,14 @@ namespace fedsinkhorn {
 struct Session::State {
   std::string transport;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<ServerLease> lease{};  ///< on the server, if a solve has used it
+  std::unique_ptr<ServerLease> lease{};  ///< on the server, if there is one
+
+  /// From now on the last process is a server. All clients call it at the same point of the program.
+  void hire_server() {
+    if (lease) return;
+    communicator->keep_to_server();
+    lease = std::make_unique<ServerLease>(*communicator);
+  }
 };
 
 }  // namespace fedsinkhorn

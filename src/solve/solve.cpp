@@ -123,7 +123,7 @@ Result solve(const Problem& problem, const Options& options, Session& session) {
     if (communicator.rank() + 1 == communicator.size()) {
       throw InputError("`server`", "this process is the server, which has no problem to solve", "call serve()");
     }
-    if (!session.state().lease) session.state().lease = std::make_unique<ServerLease>(communicator);
+    session.state().hire_server();
   }
   own.transport = session.state().transport;
   try {

@@ -89,7 +89,7 @@ TEST(Frames, OfAnotherTagAreRefused) { EXPECT_EQ(with_header(4), refusal("a mess
 
 TEST(Frames, OfAnotherKindAreRefused) {
   EXPECT_EQ(with_header(6), refusal("a message of kind potential where one of kind note was expected"));
-  EXPECT_EQ(with_header(7), refusal("a message of kind 260 where one of kind note was expected"));
+  EXPECT_EQ(with_header(7), refusal("a message of kind masked note where one of kind note was expected"));
 }
 
 TEST(Frames, OfAnotherNumberAreRefused) {

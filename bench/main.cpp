@@ -45,6 +45,7 @@ const std::vector<Section>& sections() {
       {"peers", "the same iterations in PyTorch and POT", measure_peers},
       {"to-tolerance", "seconds to an L1 error of 1e-9, ours and theirs", measure_to_tolerance},
       {"federated", "topologies across processes against the paper's stack", measure_federated},
+      {"policies", "a round of secure sums against one in plain", measure_policies},
       {"memory", "what a client of each topology holds", measure_memory},
   };
   return list;

@@ -40,6 +40,8 @@ void measure_peers(const Settings& settings, Report& report);
 void measure_to_tolerance(const Settings& settings, Report& report);
 /// Topologies across processes against the paper's stack.
 void measure_federated(const Settings& settings, Report& report);
+/// What it costs a round to keep data apart.
+void measure_policies(const Settings& settings, Report& report);
 /// What a client of each topology holds.
 void measure_memory(const Settings& settings, Report& report);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -129,17 +130,23 @@ std::vector<std::size_t> in_bytes(std::span<const std::size_t> counts) {
   return bytes;
 }
 
-// sum = values_0 + values_1 + ..., in this order; addends holds all but those of client `rank`, which are `own`.
+// sum = values_0 + values_1 + ..., rounded once; addends holds all but those of client `rank`, which are `own`. What
+// rounding leaves out of a sum is added up beside it.
 void add_up(std::span<const double> own, std::span<const double> addends, std::size_t rank, std::size_t clients,
             std::span<double> sum) {
+  std::vector<double> rest(sum.size());
+  std::ranges::copy(own, sum.begin());
   for (std::size_t k = 0; k < clients; ++k) {
-    const auto values = k == rank ? own : addends.subspan((k < rank ? k : k - 1) * sum.size(), sum.size());
-    if (k == 0) {
-      std::ranges::copy(values, sum.begin());
-    } else {
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+    if (k == rank) continue;
+    const double* values = addends.data() + (k < rank ? k : k - 1) * sum.size();
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double before = sum[i];
+      sum[i] = before + values[i];
+      const double added = sum[i] - before;
+      rest[i] += (before - (sum[i] - added)) + (values[i] - added);
     }
   }
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = std::isfinite(sum[i]) ? sum[i] + rest[i] : sum[i];
 }
 
 // Receives what the others send and adds it to `own`.

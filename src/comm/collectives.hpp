@@ -1,5 +1,6 @@
 // Collective operations, written once on top of point-to-point messages: the same algorithm, bytes and order of
-// summation on every transport. Sums are formed in rank order, so they do not depend on which message arrives first.
+// summation on every transport. Sums are carried to twice the digits and rounded once, so they do not depend on which
+// message arrives first, and are those of comm/secure_sums.hpp.
 //
 // Bytes, for B bytes in total (B_k at client k):
 //                    direct, sent by client k                     through the root

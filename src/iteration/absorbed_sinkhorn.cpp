@@ -21,9 +21,6 @@ constexpr double kLongestReach = 64;
 /// So many targets may keep memory of their own between rounds.
 constexpr std::size_t kFewTargets = 8;
 
-/// Levels begin in the same place whether clients know the largest cost or only its power of two.
-double power_of_two_above(double x) { return x > 0 ? std::exp2(std::ceil(std::log2(x))) : 0; }
-
 }  // namespace
 
 AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topology, CountingCommunicator& traffic,
@@ -39,6 +36,7 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       n_(problem.n()),
       m_(problem.m()),
       pacing_(pacing),
+      // Levels begin in the same place whether clients know the largest cost or only its power of two.
       annealing_(pacing.method.anneals && std::min(problem.rows.size(), problem.columns.size()) > 1
                      ? Annealing(problem.epsilon, power_of_two_above(problem.largest_cost), problem.mass,
                                  monitor.options().max_iterations)
@@ -129,7 +127,7 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
     const std::span<const double> b{problem_.target(start.target), m_};
     const double largest = greatest_of_all(
         topology_.clients(), std::max(largest_magnitude(start.f.value), largest_magnitude(start.g.value)));
-    const double grid = exact_grid(2 * largest + 1000 * epsilon_);
+    const double grid = exact_grid(2 * power_of_two_above(largest) + 1000 * epsilon_);
     split(start.f, problem_.a, epsilon_, grid, phi_, part(u_, 0, n_));
     split(start.g, b, epsilon_, grid, psi_, part(v_, 0, m_));
     std::vector<Note> notes(1);

@@ -25,7 +25,7 @@ void fix_gauge(const Collectives& clients, const CheckedProblem& problem, std::v
   }
   greatest_of_all(clients, largest);
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    const double grid = exact_grid(lines * largest[k]);
+    const double grid = exact_grid(lines * power_of_two_above(largest[k]));
     for_each_term(k, [&](double term) { differences[k].add(round_to_grid(term, grid)); });
   }
   add_up_of_all(clients, differences);

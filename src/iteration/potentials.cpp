@@ -6,12 +6,18 @@
 
 namespace fedsinkhorn {
 
-double exact_grid(double largest) {
-  // |x| <= largest < 2^e, so multiples of 2^(e - 51) need 51 bits and sums of two of them 52.
+double power_of_two_above(double x) {
   int exponent = 0;
-  std::frexp(largest, &exponent);
-  constexpr int lowest = -1000;  // for zero costs any grid will do
-  return std::ldexp(1.0, std::max(exponent, lowest) - 51);
+  const double fraction = std::frexp(x, &exponent);
+  if (!(x > 0) || std::isinf(x)) return x;
+  return fraction == 0.5 ? x : std::ldexp(1.0, exponent);
+}
+
+double exact_grid(double largest) {
+  // |x| <= largest <= 2^e, so multiples of 2^(e - 51) need 52 bits and sums of two of them 53.
+  const double power = power_of_two_above(largest);
+  constexpr double lowest = 0x1p-1000;  // for zero costs any grid will do
+  return std::max(power, lowest) * 0x1p-51;
 }
 
 double round_to_grid(double x, double grid) { return std::nearbyint(x / grid) * grid; }

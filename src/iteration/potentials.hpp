@@ -20,6 +20,10 @@ struct Potential {
   std::vector<double> rest;
 };
 
+/// The next power of two, or x itself if it is one, 0 or infinite. Where only this matters, it makes no difference
+/// whether clients know each other's numbers exactly.
+[[nodiscard]] double power_of_two_above(double x);
+
 /// The finest grid on which sums of two numbers up to `largest` are exact.
 [[nodiscard]] double exact_grid(double largest);
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "comm/agreement.hpp"
+#include "comm/secure_sums.hpp"
 #include "core/exact_sum.hpp"
 #include "fedsinkhorn/error.hpp"
 
@@ -114,6 +116,16 @@ std::vector<double> totals(const Collectives& clients, const std::vector<ExactSu
   return result;
 }
 
+/// The texts of all clients, masked on the way. bytes: the length of each.
+std::string gather_known_bytes(SecureSums& sums, const std::string& own, std::span<const std::size_t> bytes) {
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < sums.rank(); ++k) first += bytes[k];
+  std::string all(std::accumulate(bytes.begin(), bytes.end(), std::size_t{0}), '\0');
+  all.replace(first, own.size(), own);
+  sums.gather(Payload::slice, std::as_writable_bytes(std::span(all)), {first, first + own.size()});
+  return all;
+}
+
 /// Finds the lines with mass, in the given order, and each client's slice of them.
 void agree_on_active(const Collectives& clients, const std::vector<double>& masses, std::size_t targets, Side& side) {
   const std::size_t own = masses.size() / targets;
@@ -127,7 +139,8 @@ void agree_on_active(const Collectives& clients, const std::vector<double>& mass
   // All clients know how many lines each client has: no length is sent, so none can be wrong.
   std::vector<std::size_t> bytes;
   for (const Range& slice : side.given_slices) bytes.push_back((slice.size() + 7) / 8);
-  const std::string all = clients.of(Payload::shape).allgather_bytes(bits, bytes);
+  const std::string all = clients.sums() == nullptr ? clients.of(Payload::shape).allgather_bytes(bits, bytes)
+                                                    : gather_known_bytes(*clients.sums(), bits, bytes);
   std::vector<bool> has_mass(side.given);
   std::size_t first_byte = 0;
   for (std::size_t client = 0; client < bytes.size(); ++client) {

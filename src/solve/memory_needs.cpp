@@ -86,6 +86,17 @@ double newton_bytes(const ClientShape& shape) {
   return (rows + columns) * bytes_of_a_line + 32 * columns * sizeof(double);
 }
 
+/// Of a secure sum over all columns, or of half a matrix with Newton's method: words as they are, masked, on the wire and
+/// from others.
+double bytes_of_sums(const Options& options, const ClientShape& shape) {
+  if (shape.clients == 1 || !policies().find(options.policy, "`policy`").adds_securely) return 0;
+  const auto columns = static_cast<double>(shape.block_columns);
+  const bool can_be_newton = columns <= static_cast<double>(kLargestDense);
+  const double words = std::max(static_cast<double>(shape.targets) * columns, can_be_newton ? columns * columns / 2 : 0);
+  constexpr double copies = 5;
+  return words * sizeof(Word) * copies;
+}
+
 double bytes_for(const Options& options, const ClientShape& shape, int threads) {
   if (options.precision == Precision::digits50) return precise_bytes(shape.rows, shape.columns);
   const auto targets = static_cast<double>(shape.targets);
@@ -112,6 +123,7 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   if (method.needs_whole_rows || (method.make_if_slow != nullptr && !is_too_large))
     bytes += std::min(targets, 8.0) * newton_bytes(shape);
   bytes += static_cast<double>(threads) * cpu::kRowBlock * stride * 4 * sizeof(double);
+  bytes += bytes_of_sums(options, shape);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
   bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);
   return options.backend == "cuda" ? bytes : bytes + kernel_bytes_for(options, shape, threads);

@@ -792,7 +792,8 @@ void use_sums(SecureSums& sums) {
   }
   std::vector<std::byte> got(whole.size());
   std::copy(whole.begin() + static_cast<std::ptrdiff_t>(own.first),
-            whole.begin() + static_cast<std::ptrdiff_t>(own.last), got.begin() + static_cast<std::ptrdiff_t>(own.first));
+            whole.begin() + static_cast<std::ptrdiff_t>(own.last),
+            got.begin() + static_cast<std::ptrdiff_t>(own.first));
   sums.gather(Payload::slice, got, own);
   expect(got == whole, "what was gathered is not what was given");
 }

@@ -62,9 +62,11 @@ void greatest_by_sums(SecureSums& sums, std::vector<double>& values) {
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = value_of(greatest_high[k] * kRadix + greatest_low[k]);
 }
 
+// In the order of the clients, whichever this is; a NaN is the greatest.
 void greatest_in(const std::vector<double>& all, std::vector<double>& values) {
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    values[k % values.size()] = std::max(values[k % values.size()], all[k]);
+  std::copy_n(all.begin(), values.size(), values.begin());
+  for (std::size_t k = values.size(); k < all.size(); ++k) {
+    values[k % values.size()] = worse(values[k % values.size()], all[k]);
   }
 }
 

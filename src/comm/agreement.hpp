@@ -12,8 +12,8 @@
 
 namespace fedsinkhorn {
 
-/// The greatest of the clients' values, element by element. By secure sums: the next power of two, 0 if none is
-/// positive, infinity if one is infinite or NaN. It does not show whose it is.
+/// The greatest of the clients' values, element by element; NaN if one is. By secure sums: the next power of two, 0 if
+/// none is positive, infinity if one is infinite or NaN. It does not show whose it is.
 [[nodiscard]] double greatest_of_all(const Collectives& clients, double x);
 void greatest_of_all(const Collectives& clients, std::vector<double>& values);
 

@@ -6,16 +6,31 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-/// Client k's share of the word that all clients know the sum of.
+/// Client k's share of a number that all clients know the sum of.
 Word check_share(std::uint64_t session, std::uint64_t counter, std::size_t client) {
   constexpr Word kOdd = (Word{0x9E3779B97F4A7C15U} << 64U) + 0xF39CC0605CEDC835U;
   return (Word{session} + counter + 1) * kOdd * (Word{client} + 1);
+}
+
+/// A polynomial of the words. Sums of fingerprints are fingerprints of sums, since it is linear. The multiplier is odd,
+/// so any change of a single word changes it.
+Word fingerprint(std::span<const Word> words, Word multiplier) {
+  Word sum = 0;
+  for (const Word word : words) sum = (sum + word) * multiplier;
+  return sum;
+}
+
+/// What only the clients of a session know; odd.
+Word secret_multiplier(const MaskKeys& keys) {
+  const auto half = [&](std::string_view what) { return Word{keys.pseudonym(std::as_bytes(std::span(what)))}; };
+  return (half("check, high") << 64U) + (half("check, low") | 1U);
 }
 
 MaskKeys keys_over(Summing& summing) {
@@ -38,7 +53,8 @@ SecureSums::SecureSums(std::unique_ptr<Summing> summing)
     : summing_(std::move(summing)),
       rank_(summing_->clients().rank()),
       clients_(summing_->clients().size()),
-      keys_(keys_over(*summing_)) {}
+      keys_(keys_over(*summing_)),
+      multiplier_(secret_multiplier(keys_)) {}
 
 void SecureSums::add_up(Payload kind, std::span<Word> words) {
   if (words.empty() || clients_ == 1) return;
@@ -46,11 +62,11 @@ void SecureSums::add_up(Payload kind, std::span<Word> words) {
   if (counter_ == 0) throw std::logic_error("all counters of a session are used up");
   std::vector<Word> sent(words.size() + 1);
   std::ranges::copy(words, sent.begin());
-  sent.back() = check_share(keys_.session(), counter, rank_);
+  sent.back() = check_share(keys_.session(), counter, rank_) + fingerprint(words, multiplier_);
   keys_.mask(kind, counter, sent);
   summing_->add_up(kind, counter, sent);
   keys_.unmask_sum(kind, counter, sent);
-  Word expected = 0;
+  Word expected = fingerprint(std::span(sent).first(words.size()), multiplier_);
   for (std::size_t k = 0; k < clients_; ++k) expected += check_share(keys_.session(), counter, k);
   if (sent.back() != expected) {
     const std::string line = "a secure sum does not add up: a message was replayed, changed or of another session";

@@ -4,8 +4,10 @@
 // ones, except that the sum over all clients can be unmasked. Sums of integers do not depend on the order in which
 // messages arrive.
 //
-// One word more is sent with every sum. All clients know what it must add up to. If a message was replayed, left out,
-// counted twice or masked with another key or counter, the run ends there.
+// One word more is sent with every sum: a fingerprint of the others, made with a number that only clients know, and a
+// share of a number that depends on the session and the counter. The sum of the fingerprints must be that of the sum.
+// If a message was replayed, left out, counted twice, changed on its way or masked with another key or counter, the run
+// ends there. A client that lies about its own numbers is not noticed.
 #pragma once
 
 #include <cstddef>
@@ -53,6 +55,7 @@ class SecureSums {
   const std::size_t rank_;
   const std::size_t clients_;
   MaskKeys keys_;
+  const Word multiplier_;  // of fingerprints
   std::uint64_t counter_ = 0;  // of the next sum; never used twice
 };
 

@@ -15,6 +15,8 @@
 
 #include "comm/collectives.hpp"
 #include "comm/counting.hpp"
+#include "comm/secure_sums.hpp"
+#include "comm/sum_server.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/labels.hpp"
 
@@ -744,6 +746,75 @@ void documented_bytes(Communicator& communicator) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// Secure sums
+
+/// Summand i of a client; a multiple of a power of two, so that sums are exact as float64.
+double summand(std::size_t client, std::size_t i) {
+  const auto whole = static_cast<double>((client * 37 + i * 11) % 1001) - 500;
+  return std::ldexp(whole, -10 - static_cast<int>(i % 7));
+}
+
+void expect_sums(SecureSums& sums, const FixedPoint& format, std::size_t count, double scale) {
+  std::vector<double> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = scale * summand(sums.rank(), i);
+  sums.add_up(Payload::sum, format, numbers);
+  for (std::size_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < sums.clients(); ++k) sum += scale * summand(k, i);
+    expect(numbers[i] == sum, "sum {} of {} is {} where {} was expected", i, count, numbers[i], sum);
+  }
+}
+
+void use_sums(SecureSums& sums) {
+  const std::size_t c = sums.clients();
+  const std::size_t rank = sums.rank();
+  // None, few (client 0 adds), many (all add).
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, kFewWords * c, 50 * kFewWords * c + 3}) {
+    expect_sums(sums, kShare, count, 1);
+    if (count > 2000) continue;
+    expect_sums(sums, kStatistic, count, std::ldexp(1, 200));
+    expect_sums(sums, kStatistic, count, std::ldexp(1, -300));
+    expect_sums(sums, kAnyNumber, count, std::ldexp(1, 1000));
+    expect_sums(sums, kAnyNumber, count, std::ldexp(1, -1050));
+  }
+  std::vector<bool> flags(c + 2);
+  flags[rank] = flags[c] = true;
+  sums.any(Payload::note, flags);
+  for (std::size_t k = 0; k < flags.size(); ++k) expect(flags[k] == (k <= c), "flag {} is wrong", k);
+  // Parts of odd sizes, one of them empty.
+  std::vector<std::byte> whole;
+  Range own{};
+  for (std::size_t k = 0; k < c; ++k) {
+    const std::vector<std::byte> part = letter(k, 0, 5, k == 1 ? 0 : 13 + 7 * k);
+    if (k == rank) own = {whole.size(), whole.size() + part.size()};
+    whole.insert(whole.end(), part.begin(), part.end());
+  }
+  std::vector<std::byte> got(whole.size());
+  std::copy(whole.begin() + static_cast<std::ptrdiff_t>(own.first),
+            whole.begin() + static_cast<std::ptrdiff_t>(own.last),
+            got.begin() + static_cast<std::ptrdiff_t>(own.first));
+  sums.gather(Payload::slice, got, own);
+  expect(got == whole, "what was gathered is not what was given");
+}
+
+void secure_sums(Communicator& communicator) {
+  SecureSums sums(make_peer_summing(communicator));
+  use_sums(sums);
+}
+
+void served_sums(Communicator& communicator) {
+  const std::size_t clients = communicator.size() - 1;
+  if (clients == 0) return;
+  if (communicator.rank() == clients) return serve_sums(communicator);
+  const ServerLease lease(communicator);
+  std::vector<std::size_t> members(clients);
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  const std::unique_ptr<Communicator> group = make_group(communicator, members, 3);
+  SecureSums sums(make_served_summing(communicator, *group));
+  use_sums(sums);
+}
+
 }  // namespace
 
 std::span<const Check> all_checks() {
@@ -770,6 +841,8 @@ std::span<const Check> all_checks() {
       Check{"groups", groups},
       Check{"agreement", agreement},
       Check{"documented_bytes", documented_bytes},
+      Check{"secure_sums", secure_sums},
+      Check{"served_sums", served_sums},
   };
   return kChecks;
 }

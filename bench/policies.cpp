@@ -20,9 +20,8 @@ struct Way {
   const char* policy;
   Server server;
 };
-constexpr Way kWays[] = {{"open", "open", Server::none},
-                         {"sums", "sums", Server::none},
-                         {"sums, with a server", "sums", Server::sums}};
+constexpr Way kWays[] = {
+    {"open", "open", Server::none}, {"sums", "sums", Server::none}, {"sums, with a server", "sums", Server::sums}};
 
 Options options_of(const Way& way, const char* method, std::size_t clients, int iterations) {
   Options options = plain_options(iterations, 0);

@@ -1,5 +1,5 @@
 // How to solve a problem. The defaults suit most problems. Every field except the last two has a flag in
-// `fedsinkhorn solve` (docs/cli.md) and, except scenario, an entry in src/options/option_table.cpp.
+// `fedsinkhorn solve` (docs/cli.md) and, except scenario and keys, an entry in src/options/option_table.cpp.
 #pragma once
 
 #include <atomic>
@@ -62,6 +62,14 @@ enum class DampingKind { arithmetic, geometric };
 /// last one, and sees masked numbers alone.
 enum class Server { none, sums };
 
+/// Files by which clients recognise each other, so that nobody in the middle can pose as one: a secret key, made by
+/// 'fedsinkhorn privacy key', and a list of the fingerprints of all clients' keys, in the order of the clients. Empty:
+/// none; keys are made for the solve alone, and whoever passes them on must be trusted not to change them.
+struct KeyFiles {
+  std::string own;
+  std::string fingerprints;
+};
+
 /// 0 x 0: as square as the number of clients allows.
 struct GridShape {
   std::size_t rows = 0;
@@ -115,6 +123,7 @@ struct Options {
   /// client's result has only its own rows of f, unless all clients are in one process.
   std::string policy = "open";
   Server server = Server::none;
+  KeyFiles keys;                    ///< policy sums: how clients recognise each other
   Scenario scenario;                ///< the simulated network
   double timeout = 60;              ///< seconds to wait for another client
   std::int64_t local_steps = 1;     ///< most iterations from one exchange to the next

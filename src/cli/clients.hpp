@@ -39,12 +39,12 @@ struct Clients {
     all = session->size();
   }
   /// The last process is a server, and this one is not.
-  void use_server(std::unique_ptr<PayloadPolicy> policy) {
+  void use_server(std::unique_ptr<PayloadPolicy> policy, const KeyFiles& keys) {
     session->state().hire_server();
     communicator().obey(std::move(policy));
     without_server = without_last(communicator());
     all = without_server->size();
-    sums = std::make_unique<SecureSums>(make_served_summing(communicator(), *without_server));
+    sums = make_secure_sums(make_served_summing(communicator(), *without_server), keys.own, keys.fingerprints);
   }
   [[nodiscard]] Collectives collectives() const {
     if (sums) return Collectives(*without_server, Route::through_server, std::nullopt, sums.get());

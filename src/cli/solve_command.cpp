@@ -68,6 +68,22 @@ void add_simulation_options(CLI::App& command, SolveArguments& arguments) {
       ->group("Transport simulated");
 }
 
+void add_key_options(CLI::App& command, SolveArguments& arguments) {
+  command
+      .add_option(
+          "--key", arguments.options.keys.own,
+          "With policy sums: this client's key, by which others know it; {client} in it: a file of each client's own")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->group("Clients");
+  command
+      .add_option("--fingerprints", arguments.options.keys.fingerprints,
+                  "With policy sums: the keys' fingerprints of all clients, a line each, in order")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->group("Clients");
+}
+
 void add_output_options(CLI::App& command, SolveArguments& arguments) {
   command
       .add_option("--output", arguments.output.folder,
@@ -122,6 +138,7 @@ void add_solve_command(CLI::App& app, int& status) {
   for (const char* group : {"Problem", "Stopping", "How", "Clients", "Topology async"}) {
     add_table_options(*command, group, *arguments);
   }
+  add_key_options(*command, *arguments);
   add_simulation_options(*command, *arguments);
   add_output_options(*command, *arguments);
   command->callback([arguments, &status] {

@@ -76,9 +76,10 @@ void check_plan(const SolveArguments& arguments, const Options& options, const C
   const OutputPlan& output = arguments.output;
   const bool has_own_columns = !arguments.files.points.empty() && is_part(arguments.files.points.back());
   if (output.plan && has_own_columns && keeps_data_apart(options) && !clients.share_process()) {
-    throw InputError("--plan", fmt::format("needs all points of the columns, which policy {} keeps apart after a solve",
-                                           options.policy),
-                     "give all clients the same file of them, or leave --plan out");
+    throw InputError(
+        "--plan",
+        fmt::format("needs all points of the columns, which policy {} keeps apart after a solve", options.policy),
+        "give all clients the same file of them, or leave --plan out");
   }
   if (output.plan && output.keep_local && options.topology == "star" && !clients.share_process()) {
     throw InputError("--plan", "the clients of a star have no costs, and with --keep-local its server has no f",
@@ -174,7 +175,7 @@ int run_solve(const SolveArguments& arguments) {
   try {
     if (clients.session && take_server(arguments) == Server::sums) {
       if (clients.first + 1 == clients.all) return serve_others(clients);
-      clients.use_server(policies().find(arguments.options.policy, "--policy").make());
+      clients.use_server(policies().find(arguments.options.policy, "--policy").make(), arguments.options.keys);
     }
     return solve_files(arguments, clients);
   } catch (const KeptReason& error) {

@@ -7,17 +7,13 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "fedsinkhorn/error.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
 static_assert(crypto_scalarmult_BYTES == SecretKey::kSize && crypto_scalarmult_SCALARBYTES == SecretKey::kSize &&
               crypto_stream_chacha20_ietf_KEYBYTES == SecretKey::kSize);
-
-/// What a client says about itself.
-struct Introduction {
-  std::array<unsigned char, 32> public_key{};
-  std::array<unsigned char, 32> random{};
-};
 
 constexpr std::string_view kProtocolName = "fedsinkhorn sums 1";
 
@@ -60,42 +56,85 @@ Word minus(Word x, Word y) { return x - y; }
 
 }  // namespace
 
-SecretKey::~SecretKey() { sodium_memzero(bytes_.data(), bytes_.size()); }
+/// What a client says about itself.
+struct MaskKeys::Introduction {
+  PublicKey of_session{};
+  PublicKey identity{};  ///< zeros: none
+  std::array<unsigned char, 32> random{};
+};
 
-MaskKeys::MaskKeys(std::size_t rank, std::size_t clients, const Relay& relay, const Distrust& distrust)
+namespace {
+
+/// Each client is who it is expected to be, and no two are the same. keys: by client.
+void recognise(const std::vector<PublicKey>& keys, std::size_t rank, const Trust& trust,
+               const MaskKeys::Distrust& distrust) {
+  if (trust.fingerprints.empty()) return;
+  if (trust.fingerprints.size() != keys.size()) {
+    throw InputError("`fingerprints`", fmt::format("has {} of them", trust.fingerprints.size()),
+                     fmt::format("there are {} clients", keys.size()));
+  }
+  const std::string own = fingerprint_of(keys[rank]);
+  if (own != trust.fingerprints[rank]) {
+    throw InputError("`key`", fmt::format("has the fingerprint {}", own),
+                     fmt::format("for client {} the others expect {}", rank, trust.fingerprints[rank]));
+  }
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    if (fingerprint_of(keys[k]) != trust.fingerprints[k])
+      distrust(k, "a key that has not the fingerprint given for it");
+  }
+}
+
+}  // namespace
+
+MaskKeys::MaskKeys(std::size_t rank, std::size_t clients, const Trust& trust, const Relay& relay,
+                   const Distrust& distrust)
     : rank_(rank), of_pair_(clients) {
   if (sodium_init() < 0) throw std::runtime_error("the operating system gives no random numbers");
-  SecretKey own;
+  Own own;
+  own.identity = trust.own;
   Introduction mine;
-  crypto_box_keypair(mine.public_key.data(), own.data());
+  crypto_box_keypair(mine.of_session.data(), own.of_session.data());
+  if (own.identity) mine.identity = own.identity->public_key;
   randombytes_buf(mine.random.data(), mine.random.size());
-  const std::string all = relay(std::string(reinterpret_cast<const char*>(&mine), sizeof mine));
-  std::vector<Introduction> said(clients);
-  std::memcpy(said.data(), all.data(), clients * sizeof(Introduction));
-  if (said[rank].public_key != mine.public_key || said[rank].random != mine.random) {
+  const std::string text(reinterpret_cast<const char*>(&mine), sizeof mine);
+  const std::string all = relay(text);
+  if (all.substr(rank * sizeof mine, sizeof mine) != text) {
     distrust(rank == 0 ? 1 : 0, "this client's key in another's name");
   }
+  std::vector<Introduction> said(clients);
+  std::memcpy(said.data(), all.data(), clients * sizeof(Introduction));
+  std::vector<PublicKey> identities;
   for (std::size_t k = 0; k < clients; ++k) {
+    identities.push_back(said[k].identity);
     for (std::size_t j = 0; j < k; ++j) {
-      if (said[j].public_key == said[k].public_key) distrust(k, fmt::format("the key of client {}", j));
+      const bool is_same = said[j].of_session == said[k].of_session ||
+                           (said[j].identity == said[k].identity && said[k].identity != PublicKey{});
+      if (is_same) distrust(k, fmt::format("the key of client {}", j));
     }
   }
+  recognise(identities, rank, trust, distrust);
   crypto_generichash(transcript_.data(), transcript_.size(), reinterpret_cast<const unsigned char*>(all.data()),
                      all.size(), reinterpret_cast<const unsigned char*>(kProtocolName.data()), kProtocolName.size());
   for (std::size_t k = 0; k < clients; ++k) {
-    if (k != rank) of_pair_[k] = pair_key(own, k, said[k].public_key.data(), distrust);
+    if (k != rank) of_pair_[k] = pair_key(own, k, said[k], distrust);
   }
   agree_on_common_key(relay);
 }
 
-SecretKey MaskKeys::pair_key(const SecretKey& own, std::size_t client, const unsigned char* public_key,
+SecretKey MaskKeys::pair_key(const Own& own, std::size_t client, const Introduction& other,
                              const Distrust& distrust) const {
-  SecretKey shared;
-  if (crypto_scalarmult(shared.data(), own.data(), public_key) != 0) distrust(client, "a key that is none");
+  SecretKey of_session;
+  SecretKey of_identities;  // zeros if one of them has none
+  bool are_keys = crypto_scalarmult(of_session.data(), own.of_session.data(), other.of_session.data()) == 0;
+  if (own.identity && other.identity != PublicKey{}) {
+    are_keys &= crypto_scalarmult(of_identities.data(), own.identity->secret.data(), other.identity.data()) == 0;
+  }
+  if (!are_keys) distrust(client, "a key that is none");
   const std::array<std::uint64_t, 2> pair = {std::min(rank_, client), std::max(rank_, client)};
   SecretKey key;
   crypto_generichash_state state;
-  crypto_generichash_init(&state, shared.data(), SecretKey::kSize, SecretKey::kSize);
+  crypto_generichash_init(&state, of_session.data(), SecretKey::kSize, SecretKey::kSize);
+  crypto_generichash_update(&state, of_identities.data(), SecretKey::kSize);
   crypto_generichash_update(&state, transcript_.data(), transcript_.size());
   crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(pair.data()), sizeof pair);
   crypto_generichash_final(&state, key.data(), SecretKey::kSize);

@@ -5,30 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "comm/identity.hpp"
 #include "comm/payload.hpp"
 #include "comm/ring.hpp"
 
 namespace fedsinkhorn {
-
-/// 32 secret bytes, wiped when they are no longer needed.
-class SecretKey {
- public:
-  SecretKey() = default;
-  ~SecretKey();
-  SecretKey(const SecretKey&) = default;
-  SecretKey& operator=(const SecretKey&) = default;
-
-  [[nodiscard]] unsigned char* data() { return bytes_.data(); }
-  [[nodiscard]] const unsigned char* data() const { return bytes_.data(); }
-  static constexpr std::size_t kSize = 32;
-
- private:
-  std::array<unsigned char, kSize> bytes_{};
-};
 
 /// The masks of one client. With PRG a stream of ChaCha20, numbered by kind and counter, client k's words are masked
 /// with
@@ -37,7 +23,7 @@ class SecretKey {
 /// which clients know and a server does not. Without the words of one client, those of the others are uniformly random.
 ///
 /// A key is that of X25519, hashed with all public keys and random numbers of this session, so that none is used in two
-/// sessions.
+/// sessions. Clients that have identities put these keys into it, too: who does not have the other's cannot know it.
 class MaskKeys {
  public:
   /// Takes what this client says and returns what all clients say, in rank order; everyone says equally much.
@@ -46,7 +32,8 @@ class MaskKeys {
   using Distrust = std::function<void(std::size_t client, const std::string& sent)>;
 
   /// Draws a key pair and agrees on keys with the others. Collective: calls relay twice.
-  MaskKeys(std::size_t rank, std::size_t clients, const Relay& relay, const Distrust& distrust);
+  /// Throws InputError if this client's identity is not the one others expect.
+  MaskKeys(std::size_t rank, std::size_t clients, const Trust& trust, const Relay& relay, const Distrust& distrust);
 
   void mask(Payload kind, std::uint64_t counter, std::span<Word> words) const;
   /// Takes off the mask that is left in a sum.
@@ -58,7 +45,13 @@ class MaskKeys {
   [[nodiscard]] std::uint64_t pseudonym(std::span<const std::byte> what) const;
 
  private:
-  [[nodiscard]] SecretKey pair_key(const SecretKey& own, std::size_t client, const unsigned char* public_key,
+  /// What this client keeps to itself until keys are agreed on.
+  struct Own {
+    SecretKey of_session;
+    std::optional<Identity> identity;
+  };
+  struct Introduction;
+  [[nodiscard]] SecretKey pair_key(const Own& own, std::size_t client, const Introduction& other,
                                    const Distrust& distrust) const;
   void agree_on_common_key(const Relay& relay);
 

@@ -33,9 +33,9 @@ Word secret_multiplier(const MaskKeys& keys) {
   return (half("check, high") << 64U) + (half("check, low") | 1U);
 }
 
-MaskKeys keys_over(Summing& summing) {
+MaskKeys keys_over(Summing& summing, const Trust& trust) {
   Communicator& clients = summing.clients();
-  return {clients.rank(), clients.size(), [&](const std::string& mine) { return summing.relay(mine); },
+  return {clients.rank(), clients.size(), trust, [&](const std::string& mine) { return summing.relay(mine); },
           [&](std::size_t client, const std::string& sent) { clients.distrust(client, sent); }};
 }
 
@@ -49,12 +49,25 @@ std::vector<Word> words_of_flags(const std::vector<bool>& flags) {
   return words;
 }
 
-SecureSums::SecureSums(std::unique_ptr<Summing> summing)
+SecureSums::SecureSums(std::unique_ptr<Summing> summing, const Trust& trust)
     : summing_(std::move(summing)),
       rank_(summing_->clients().rank()),
       clients_(summing_->clients().size()),
-      keys_(keys_over(*summing_)),
+      keys_(keys_over(*summing_, trust)),
       multiplier_(secret_multiplier(keys_)) {}
+
+std::unique_ptr<SecureSums> make_secure_sums(std::unique_ptr<Summing> summing, const std::string& key,
+                                             const std::string& fingerprints) {
+  Communicator& clients = summing->clients();
+  try {
+    const Trust trust = read_trust(key, fingerprints, clients.rank());
+    return std::make_unique<SecureSums>(std::move(summing), trust);
+  } catch (const InputError& error) {
+    // Within a process, the transport tells them, after it has kept the reason.
+    if (!clients.shares_process()) clients.give_up(true, error.marked().c_str());
+    throw;
+  }
+}
 
 void SecureSums::add_up(Payload kind, std::span<Word> words) {
   if (words.empty() || clients_ == 1) return;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/mask_keys.hpp"
@@ -26,8 +27,8 @@ namespace fedsinkhorn {
 /// All verbs are collective: every client calls the same ones in the same order.
 class SecureSums {
  public:
-  /// Agrees on keys. Collective.
-  explicit SecureSums(std::unique_ptr<Summing> summing);
+  /// Agrees on keys. Collective. Throws InputError if this client is not the one that the others expect.
+  explicit SecureSums(std::unique_ptr<Summing> summing, const Trust& trust = {});
 
   [[nodiscard]] std::size_t rank() const { return rank_; }
   [[nodiscard]] std::size_t clients() const { return clients_; }
@@ -55,9 +56,13 @@ class SecureSums {
   const std::size_t rank_;
   const std::size_t clients_;
   MaskKeys keys_;
-  const Word multiplier_;  // of fingerprints
+  const Word multiplier_;      // of fingerprints
   std::uint64_t counter_ = 0;  // of the next sum; never used twice
 };
+
+/// Agrees on keys by way of the files named (see read_trust). If this client cannot, the others are told.
+[[nodiscard]] std::unique_ptr<SecureSums> make_secure_sums(std::unique_ptr<Summing> summing, const std::string& key,
+                                                           const std::string& fingerprints);
 
 /// Words that stand for flags: 0 where it is not set, else random, so that sums show nothing but whether any is set.
 [[nodiscard]] std::vector<Word> words_of_flags(const std::vector<bool>& flags);

@@ -17,6 +17,9 @@ namespace fedsinkhorn {
   if (options.policy != "sums") return "";
   std::string text = "clients and server have seen sums over all clients alone";
   if (options.server == Server::none) text = "clients have seen sums over all clients alone";
+  if (options.server == Server::sums && options.keys.fingerprints.empty()) {
+    text += ", if the server has passed on their keys unchanged";
+  }
   if (result.client_count == 2) text += "; of two clients, each can subtract its own part and has the other's";
   return text;
 }

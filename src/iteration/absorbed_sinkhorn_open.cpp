@@ -30,7 +30,8 @@ constexpr double kWideScaling = 0x1p56;
 // whole rows, which is the same for all clients, and a backend that supports it, which is not.
 double AbsorbedSinkhorn::opening_grid(std::span<const double> psi) const {
   if (topology_.passes() != Passes::fused) return kInfinity;
-  const double largest = topology_.can_open() ? largest_magnitude(psi) + power_of_two_above(problem_.largest_cost) : kInfinity;
+  const double largest =
+      topology_.can_open() ? largest_magnitude(psi) + power_of_two_above(problem_.largest_cost) : kInfinity;
   const double of_all = greatest_of_all(topology_.clients(), largest);
   return std::isfinite(of_all) ? exact_grid(of_all) : kInfinity;
 }

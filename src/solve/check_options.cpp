@@ -88,6 +88,10 @@ void check_clients(const Options& options, std::size_t clients) {
 
 void check_policy(const Options& options, std::size_t clients) {
   const PolicyEntry& policy = policies().find(options.policy, "`policy`");
+  if (!policy.adds_securely && !(options.keys.own.empty() && options.keys.fingerprints.empty())) {
+    throw InputError(options.keys.own.empty() ? "`fingerprints`" : "`key`",
+                     "is for masks, which policy " + options.policy + " does not use", "add `policy` sums");
+  }
   if (!policy.adds_securely || clients == 1) return;
   const TopologyEntry& topology = topologies().find(resolved_topology(options, clients), "`topology`");
   if (!topology.only_open.empty()) {

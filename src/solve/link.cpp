@@ -33,7 +33,7 @@ Link::Link(Communicator& everyone, const Options& options)
   policed_.obey(policies().find(options.policy, "`policy`").make());
   without_server_ = without_last(traffic_);
   clients_ = without_server_.get();
-  sums_ = std::make_unique<SecureSums>(make_served_summing(traffic_, *clients_));
+  sums_ = make_secure_sums(make_served_summing(traffic_, *clients_), options.keys.own, options.keys.fingerprints);
 }
 
 void Link::agree_on_options(const Problem& problem, const Options& options, int threads) {
@@ -51,7 +51,7 @@ Collectives Link::connect(const TopologyEntry& topology, const Options& options)
   if (sums_) return Collectives(*clients_, Route::through_server, std::nullopt, sums_.get());
   everyone_.keep_to_root(topology.route == Route::through_root);
   if (clients() > 1 && policies().find(options.policy, "`policy`").adds_securely) {
-    sums_ = std::make_unique<SecureSums>(make_peer_summing(*clients_));
+    sums_ = make_secure_sums(make_peer_summing(*clients_), options.keys.own, options.keys.fingerprints);
   }
   return Collectives(*clients_, topology.route, std::nullopt, sums_.get());
 }

@@ -86,13 +86,14 @@ double newton_bytes(const ClientShape& shape) {
   return (rows + columns) * bytes_of_a_line + 32 * columns * sizeof(double);
 }
 
-/// Of a secure sum over all columns, or of half a matrix with Newton's method: words as they are, masked, on the wire and
-/// from others.
+/// Of a secure sum over all columns, or of half a matrix with Newton's method: words as they are, masked, on the wire
+/// and from others.
 double bytes_of_sums(const Options& options, const ClientShape& shape) {
   if (shape.clients == 1 || !policies().find(options.policy, "`policy`").adds_securely) return 0;
   const auto columns = static_cast<double>(shape.block_columns);
   const bool can_be_newton = columns <= static_cast<double>(kLargestDense);
-  const double words = std::max(static_cast<double>(shape.targets) * columns, can_be_newton ? columns * columns / 2 : 0);
+  const double words =
+      std::max(static_cast<double>(shape.targets) * columns, can_be_newton ? columns * columns / 2 : 0);
   constexpr double copies = 5;
   return words * sizeof(Word) * copies;
 }

@@ -1,0 +1,130 @@
+#include "comm/identity.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
+
+#include "core/printable.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr std::string_view kFirstWords = "fedsinkhorn-key-1 ";
+constexpr std::size_t kFingerprintBytes = 16;
+
+void start_sodium() {
+  if (sodium_init() < 0) throw std::runtime_error("the operating system gives no random numbers");
+}
+
+std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
+  std::string text(2 * count + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), bytes, count);
+  text.pop_back();
+  return text;
+}
+
+std::string name_of(const std::filesystem::path& path) { return printable_word(path.string()); }
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line)) throw InputError(name_of(path), "cannot be read");
+  return line;
+}
+
+Identity with_public_key(const SecretKey& secret) {
+  Identity identity{secret, {}};
+  crypto_scalarmult_base(identity.public_key.data(), secret.data());
+  return identity;
+}
+
+}  // namespace
+
+SecretKey::~SecretKey() { sodium_memzero(bytes_.data(), bytes_.size()); }
+
+Identity new_identity() {
+  start_sodium();
+  SecretKey secret;
+  randombytes_buf(secret.data(), SecretKey::kSize);
+  return with_public_key(secret);
+}
+
+void write_identity(const std::filesystem::path& path, const Identity& identity) {
+  std::string line(kFirstWords);
+  line += hexadecimal(identity.secret.data(), SecretKey::kSize) + "\n";
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) {
+    throw InputError(name_of(path), fmt::format("cannot be created: {}", std::strerror(errno)),
+                     "name a file that does not exist yet");
+  }
+  const bool is_written = ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  sodium_memzero(line.data(), line.size());
+  if (::close(file) != 0 || !is_written) {
+    ::unlink(path.c_str());
+    throw InputError(name_of(path), "cannot be written");
+  }
+}
+
+Identity read_identity(const std::filesystem::path& path) {
+  start_sodium();
+  std::string line = first_line(path);
+  SecretKey secret;
+  std::size_t bytes = 0;
+  const bool has_key = line.starts_with(kFirstWords) &&
+                       sodium_hex2bin(secret.data(), SecretKey::kSize, line.data() + kFirstWords.size(),
+                                      line.size() - kFirstWords.size(), nullptr, &bytes, nullptr) == 0 &&
+                       bytes == SecretKey::kSize;
+  sodium_memzero(line.data(), line.size());
+  if (!has_key) throw InputError(name_of(path), "is no key", "make one with 'fedsinkhorn privacy key'");
+  return with_public_key(secret);
+}
+
+std::string fingerprint_of(const PublicKey& key) {
+  std::array<unsigned char, kFingerprintBytes> hash{};
+  crypto_generichash(hash.data(), hash.size(), key.data(), key.size(), nullptr, 0);
+  return hexadecimal(hash.data(), hash.size());
+}
+
+std::vector<std::string> read_fingerprints(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) throw InputError(name_of(path), "cannot be read");
+  std::vector<std::string> fingerprints;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    const std::string word = line.substr(0, line.find_first_of(" \t\r"));
+    if (word.empty() || word.front() == '#') continue;
+    if (word.size() != 2 * kFingerprintBytes || word.find_first_not_of("0123456789abcdef") != std::string::npos) {
+      throw InputError(name_of(path), fmt::format("line {} is no fingerprint", number),
+                       "give 32 hexadecimal digits a line, as printed by 'fedsinkhorn privacy key'");
+    }
+    fingerprints.push_back(word);
+  }
+  return fingerprints;
+}
+
+Trust read_trust(std::string key, const std::string& fingerprints, std::size_t client) {
+  constexpr std::string_view kClient = "{client}";
+  for (std::size_t at = key.find(kClient); at != std::string::npos; at = key.find(kClient, at)) {
+    key.replace(at, kClient.size(), std::to_string(client));
+  }
+  Trust trust;
+  if (!key.empty()) trust.own = read_identity(key);
+  if (fingerprints.empty()) return trust;
+  if (!trust.own) {
+    throw InputError("`fingerprints`", "the others need a key to recognise this client by", "add `key`");
+  }
+  trust.fingerprints = read_fingerprints(fingerprints);
+  return trust;
+}
+
+}  // namespace fedsinkhorn

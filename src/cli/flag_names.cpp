@@ -10,7 +10,7 @@ namespace {
 /// Empty if there is no such field.
 std::string flag_of(const std::string& field, const std::vector<std::string>& old_flags) {
   // Fields of other structs.
-  for (const char* other : {"metric", "scenario"}) {
+  for (const char* other : {"metric", "scenario", "key", "fingerprints"}) {
     if (field == other) return "--" + field;
   }
   const OptionEntry* option = find_option(field);

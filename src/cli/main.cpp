@@ -70,7 +70,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Entropic optimal transport across clients that keep their data."};
+  CLI::App app{"Entropic optimal transport, on one machine or across clients."};
   app.name("fedsinkhorn");
   app.set_version_flag("-v,--version", std::string(version()));
   app.require_subcommand(1);

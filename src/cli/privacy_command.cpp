@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/flag_names.hpp"
 #include "cli/speaker.hpp"
 #include "cli/suggestion.hpp"
 #include "cli/word_option.hpp"
@@ -78,7 +79,8 @@ std::string as_table(const Disclosures& all) {
   if (!all.messages.empty()) text += table_row({"when", "message", "who reads it", "what a client sends"});
   for (const Disclosure& message : all.messages) {
     text += "\n" + table_row({phases_of(message), fmt::format("{} {}", name_of(message.form), name_of(message.kind)),
-                              std::string(message.seen_by), fmt::format("{}\nReveals: {}", message.what, message.reveals)});
+                              std::string(message.seen_by),
+                              with_flags(fmt::format("{}\nReveals: {}", message.what, message.reveals))});
   }
   for (const Remark& remark : all.remarks) {
     text += "\n";
@@ -100,8 +102,8 @@ std::string as_json(const Arguments& arguments, const Disclosures& all) {
                                 {"kind", name_of(message.kind)},
                                 {"form", name_of(message.form)},
                                 {"seen_by", message.seen_by},
-                                {"what", message.what},
-                                {"reveals", message.reveals}});
+                                {"what", with_flags(std::string(message.what))},
+                                {"reveals", with_flags(std::string(message.reveals))}});
   }
   json["remarks"] = nlohmann::ordered_json::array();
   for (const Remark& remark : all.remarks) {

@@ -83,16 +83,16 @@ std::vector<Disclosure> open_results(std::string_view of_potentials) {
        plain,
        kAll,
        "the largest of its potentials and of their rests",
-       "max |f| of each client, with --keep-local, too."},
+       "max |f| of each client, with `keep_local`, too."},
       {{results}, Payload::control, plain, kAll, "that it has finished", "When each client has finished."},
   };
 }
 
 constexpr std::string_view kResultsOfAll =
-    "f to client 0 (not with --keep-local), g to all; its parts of costs and errors, and the u, v and potentials to "
+    "f to client 0 (not with `keep_local`), g to all; its parts of costs and errors, and the u, v and potentials to "
     "compute them; times, memory and bytes to client 0";
 constexpr std::string_view kResultsOfRowReduce =
-    "f to client 0 (not with --keep-local), g to all; its parts of costs and errors, and the v, psi and sums over its "
+    "f to client 0 (not with `keep_local`), g to all; its parts of costs and errors, and the v, psi and sums over its "
     "rows of the plan to compute them; times, memory and bytes to client 0";
 
 constexpr std::string_view kPartialSums =
@@ -133,7 +133,7 @@ Disclosures open_all_to_all() {
            Payload::potential,
            plain,
            kAll,
-           "absorbed potentials and log a (in rounds: with --stabilization log)",
+           "absorbed potentials and log a (in rounds: with `stabilization` log)",
            "f and g up to what u and v add, and a."},
           {{rounds, rebuilds}, Payload::sum, plain, kAll, kPartialSums, kPartialSumsReveal},
           {{rounds, rebuilds}, Payload::note, plain, kAll, kNotes, kNotesReveal}});
@@ -186,7 +186,7 @@ Disclosures open_star() {
            Payload::potential,
            plain,
            "client 0, the server; the owner of a slice",
-           "absorbed potentials, log a, log-domain products (in rounds: with --stabilization log)",
+           "absorbed potentials, log a, log-domain products (in rounds: with `stabilization` log)",
            "The server learns f and g, and a."},
           {{rounds, rebuilds},
            Payload::sum,
@@ -226,7 +226,7 @@ Disclosures open_grid() {
            Payload::potential,
            plain,
            "the same row or column of the grid",
-           "absorbed potentials, log a, summands of log-domain products (in rounds: with --stabilization log)",
+           "absorbed potentials, log a, summands of log-domain products (in rounds: with `stabilization` log)",
            "f and g up to what u and v add, and a."},
           {{rounds, rebuilds}, Payload::note, plain, kAll, kNotes, kNotesReveal}});
   append(all.messages, open_results(kResultsOfAll));
@@ -257,7 +257,7 @@ Disclosures open_row_reduce() {
            plain,
            "owner of the column; all clients",
            "psi to all; its summand of K' u by its logarithm, to the owners of the columns (in rounds: with "
-           "--stabilization log)",
+           "`stabilization` log)",
            "The same as the summand itself."},
           {{rounds, rebuilds}, Payload::note, plain, kAll, kNotes, kNotesReveal}});
   append(all.messages, open_results(kResultsOfRowReduce));
@@ -311,7 +311,7 @@ std::vector<Disclosure> masked_data() {
        Payload::potential,
        masked,
        "all clients: psi and sums",
-       "psi; its summands of the columns' log-domain products (in rounds: with --stabilization log)",
+       "psi; its summands of the columns' log-domain products (in rounds: with `stabilization` log)",
        "psi, which g follows from, and the columns' products over all rows."},
       {{rounds, rebuilds},
        Payload::note,

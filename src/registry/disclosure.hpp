@@ -12,7 +12,8 @@
 
 namespace fedsinkhorn {
 
-/// Messages of one kind and form that a client sends in these phases. What is not listed does not leave.
+/// Messages of one kind and form that a client sends in these phases. What is not listed does not leave. Options are
+/// named like `field`.
 struct Disclosure {
   std::vector<Phase> phases;
   Payload kind;

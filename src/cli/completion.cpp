@@ -21,8 +21,8 @@ _{0}() {{
   fi
   for ((k = 1; k < COMP_CWORD; ++k)); do
     if [[ ${{COMP_WORDS[k]}} != -* ]]; then
-      command=${{COMP_WORDS[k]}}
-      break
+      command+=${{command:+ }}${{COMP_WORDS[k]}}
+      [[ " {1} " == *" $command "* ]] || break # others take no command after them
     fi
   done
   COMPREPLY=()
@@ -65,9 +65,14 @@ std::string option_names(const CLI::App& app) {
   return joined(words, " ");
 }
 
-std::string cases_of(const CLI::App& command) {
-  const std::string& name = command.get_name();
+/// name: with that of the command it belongs to, "privacy explain".
+std::string cases_of(const CLI::App& command, const std::string& name) {
   std::string text;
+  std::vector<std::string> inner_names;
+  for (const CLI::App* inner : shown_commands(command)) {
+    inner_names.push_back(inner->get_name());
+    text += cases_of(*inner, name + " " + inner->get_name());
+  }
   for (const CLI::Option* option : named_options(command)) {
     if (!takes_value(*option)) continue;
     std::vector<std::string> patterns;
@@ -76,7 +81,8 @@ std::string cases_of(const CLI::App& command) {
     }
     text += fmt::format("    {}) {} ;;\n", joined(patterns, " | "), values(*option));
   }
-  std::string words = option_names(command);
+  inner_names.push_back(option_names(command));
+  std::string words = joined(inner_names, " ");
   for (const CLI::Option* option : command.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
     words = fmt::format("{} {}", joined(choices_of_option(*option), " "), words);
   }
@@ -87,13 +93,15 @@ std::string cases_of(const CLI::App& command) {
 
 std::string bash_completion(const CLI::App& app) {
   std::vector<std::string> commands;
+  std::vector<std::string> with_commands;
   std::string cases;
   for (const CLI::App* command : shown_commands(app)) {
     commands.push_back(command->get_name());
-    cases += cases_of(*command);
+    if (!shown_commands(*command).empty()) with_commands.push_back(command->get_name());
+    cases += cases_of(*command, command->get_name());
   }
   cases += fmt::format("    ' '*) words={} ;;\n", in_quotes(joined(commands, " ") + " " + option_names(app)));
-  return fmt::format(kBegin, app.get_name()) + cases + fmt::format(kEnd, app.get_name());
+  return fmt::format(kBegin, app.get_name(), joined(with_commands, " ")) + cases + fmt::format(kEnd, app.get_name());
 }
 
 }  // namespace fedsinkhorn

@@ -47,10 +47,10 @@ bool is_command(const CLI::App& app, const std::string& word) {
                      [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
-/// "fedsinkhorn solve"
+/// "fedsinkhorn solve", "fedsinkhorn privacy explain"
 std::string called(const CLI::App& app) {
   std::string words = app.get_name();
-  for (const CLI::App* command : app.get_subcommands()) words += " " + command->get_name();
+  for (const CLI::App* command : app.get_subcommands()) words += " " + called(*command);
   return words;
 }
 
@@ -61,6 +61,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
   const std::string see = "; see '" + called(app) + " --help'";
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ValidationError)) return reason + see;
   if (const auto too_often = given_too_often(app)) return *too_often;
+  if (const auto unknown = unknown_command(app)) return *unknown;
   if (const auto stray = stray_word(app)) return *stray + see;
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) {
     return reason.substr(0, reason.find(':')) + ": has no value" + see;
@@ -69,7 +70,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Entropic optimal transport across clients that keep their data."};
+  CLI::App app{"Entropic optimal transport, on one machine or across clients."};
   app.name("fedsinkhorn");
   app.set_version_flag("-v,--version", std::string(version()));
   app.require_subcommand(1);
@@ -78,6 +79,7 @@ int run(int argc, char** argv) {
   add_solve_command(app, status);
   add_generate_command(app);
   add_demo_command(app, status);
+  add_privacy_command(app);
   add_info_command(app);
   add_help_commands(app);
   refuse_options_as_values(app);

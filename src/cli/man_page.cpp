@@ -108,10 +108,14 @@ std::string notes(const CLI::App& command) {
   return trimmed.empty() ? "" : ".PP\n" + roff(trimmed) + "\n";
 }
 
-std::string command_section(const CLI::App& app, const CLI::App& command) {
-  return fmt::format(".SS {} {}{}\n{}.\n", roff(app.get_name()), roff(command.get_name()), positionals(command),
-                     roff(command.get_description())) +
-         options_by_group(command) + notes(command);
+/// before: the words in front of it, "fedsinkhorn".
+std::string command_section(const std::string& before, const CLI::App& command) {
+  const std::string words = before + " " + command.get_name();
+  std::string text =
+      fmt::format(".SS {}{}\n{}.\n", roff(words), positionals(command), roff(command.get_description())) +
+      options_by_group(command) + notes(command);
+  for (const CLI::App* inner : shown_commands(command)) text += command_section(words, *inner);
+  return text;
 }
 
 }  // namespace
@@ -129,7 +133,7 @@ std::string man_page(const CLI::App& app) {
   page += fmt::format(".SH DESCRIPTION\n{}\n", roff(description));
   page += options_by_group(app);
   page += ".SH COMMANDS\n";
-  for (const CLI::App* command : shown_commands(app)) page += command_section(app, *command);
+  for (const CLI::App* command : shown_commands(app)) page += command_section(name, *command);
   page += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitStatuses) page += entry(bold(std::to_string(code)), roff(meaning) + ".");
   page += ".SH FILES\nArrays are NumPy files, float64 or float32.\n";

@@ -196,6 +196,7 @@ CLI::Option* add_real_list(CLI::App& app, const std::string& flag, std::vector<d
 
 void refuse_options_as_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    refuse_options_as_values(*command);
     for (CLI::Option* option : command->get_options()) {
       if (!option->nonpositional() || option->get_items_expected_max() == 0) continue;
       option->check([](const std::string& word) { return looks_like_option(word) ? forgotten(word) : ""; });

@@ -38,10 +38,25 @@ std::optional<std::string> nearest_option(const CLI::App& app, const std::string
   return main_names[static_cast<std::size_t>(std::find(names.begin(), names.end(), *near) - names.begin())];
 }
 
+/// " solve", " privacy explain"; empty for the program itself.
+std::string words_of_command(const CLI::App* command) {
+  if (command == nullptr || command->get_parent() == nullptr) return "";
+  return words_of_command(command->get_parent()) + " " + command->get_name();
+}
+
+/// The commands that were given, outer ones first.
+std::vector<const CLI::App*> given_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> commands;
+  for (const CLI::App* command : app.get_subcommands()) {
+    commands.push_back(command);
+    for (const CLI::App* inner : given_commands(*command)) commands.push_back(inner);
+  }
+  return commands;
+}
+
 std::string about_option(const CLI::App& app, const CLI::App* command, const std::string& word) {
   const std::string name = name_of_option(word);
-  const std::string of = command == nullptr ? "" : " " + command->get_name();
-  const std::string help = fmt::format("see 'fedsinkhorn{} --help'", of);
+  const std::string help = fmt::format("see 'fedsinkhorn{} --help'", words_of_command(command));
   if (command == nullptr) {
     for (const CLI::App* other : app.get_subcommands({})) {
       if (has_option(*other, name)) {
@@ -101,7 +116,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 }
 
 std::optional<std::string> given_too_often(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
+  for (const CLI::App* command : given_commands(app)) {
     for (const CLI::Option* option : command->get_options()) {
       const auto most = static_cast<std::size_t>(option->get_items_expected_max());
       if (!takes_value(*option) || option->count() <= most) continue;
@@ -119,8 +134,20 @@ std::optional<std::string> unknown_option(const CLI::App& app) {
     return found == words.end() ? std::string() : *found;
   };
   if (const std::string word = first(app); !word.empty()) return about_option(app, nullptr, word);
-  for (const CLI::App* command : app.get_subcommands()) {
+  for (const CLI::App* command : given_commands(app)) {
     if (const std::string word = first(*command); !word.empty()) return about_option(app, command, word);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> unknown_command(const CLI::App& app) {
+  for (const CLI::App* command : given_commands(app)) {
+    if (command->get_require_subcommand_min() == 0 || !command->get_subcommands().empty()) continue;
+    const std::vector<std::string> words = command->remaining();
+    const std::string known = known_commands(*command);
+    if (words.empty()) return fmt::format("{}: needs a command after it; {}", command->get_name(), known);
+    return fmt::format("{}: no such command of {}; {}", words.front(), command->get_name(),
+                       did_you_mean(words.front(), command_names(*command), known));
   }
   return std::nullopt;
 }

@@ -28,6 +28,8 @@ namespace fedsinkhorn {
 [[nodiscard]] std::optional<std::string> unknown_option(const CLI::App& app);
 /// The first option with too many values, perhaps because it was given twice.
 [[nodiscard]] std::optional<std::string> given_too_often(const CLI::App& app);
+/// A command that needs another one after it, and got a word that is none, or nothing.
+[[nodiscard]] std::optional<std::string> unknown_command(const CLI::App& app);
 /// The first unexpected word.
 [[nodiscard]] std::optional<std::string> stray_word(const CLI::App& app);
 

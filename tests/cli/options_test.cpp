@@ -286,7 +286,7 @@ TEST_F(OptionsTest, TheManualPageHasEveryOptionAndItsExamplesRun) {
   ASSERT_EQ(result.status, 0);
   EXPECT_TRUE(result.out.starts_with(".TH FEDSINKHORN 1"));
   const std::string page = replace_all(result.out, "\\-", "-");
-  for (const char* command : {"solve", "generate", "demo", "info", "help"}) {
+  for (const char* command : {"solve", "generate", "demo", "privacy", "privacy explain", "info", "help"}) {
     EXPECT_TRUE(mentions(page, std::string(".SS fedsinkhorn ") + command)) << command;
     const std::vector<std::string> options = long_options(run(std::string("help ") + command).out);
     EXPECT_FALSE(options.empty());
@@ -334,14 +334,17 @@ using Words = std::vector<std::string>;
 
 TEST_F(CompletionTest, Commands) {
   EXPECT_EQ(offered("fedsinkhorn sol"), Words{"solve"});
-  EXPECT_EQ(offered("fedsinkhorn ''"), (Words{"--help", "--version", "demo", "generate", "help", "info", "solve"}));
+  EXPECT_EQ(offered("fedsinkhorn ''"),
+            (Words{"--help", "--version", "demo", "generate", "help", "info", "privacy", "solve"}));
   EXPECT_EQ(offered("fedsinkhorn help gen"), Words{"generate"});
+  EXPECT_EQ(offered("fedsinkhorn privacy ''"), (Words{"--help", "explain"}));
 }
 
 TEST_F(CompletionTest, Options) {
   EXPECT_EQ(offered("fedsinkhorn solve --tol"), Words{"--tolerance"});
   EXPECT_EQ(offered("fedsinkhorn solve --quiet --max-i"), Words{"--max-iterations"});
   EXPECT_EQ(offered("fedsinkhorn generate --sh"), Words{"--shared-support"});
+  EXPECT_EQ(offered("fedsinkhorn privacy explain --t"), Words{"--topology"});
 }
 
 TEST_F(CompletionTest, Values) {
@@ -351,6 +354,7 @@ TEST_F(CompletionTest, Values) {
   EXPECT_EQ(offered("fedsinkhorn solve --norm = li"), Words{"linf"});
   EXPECT_EQ(offered("fedsinkhorn solve --norm ="), (Words{"l1", "l2", "linf"}));
   EXPECT_EQ(offered("fedsinkhorn generate --marginals de"), Words{"decades"});
+  EXPECT_EQ(offered("fedsinkhorn privacy explain --policy ''"), (Words{"open", "sums"}));
   EXPECT_EQ(offered("fedsinkhorn solve --cost C"), Words{"C.npy"});
   EXPECT_EQ(offered("fedsinkhorn solve --eps ''"), Words{""});  // nothing to choose from
 }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "comm/numbering.hpp"
+#include "comm/sum_server.hpp"
 #include "comm/transports.hpp"
 #include "solve/client_solve.hpp"
+#include "solve/link.hpp"
 
 namespace fedsinkhorn::testing {
 namespace {
@@ -29,8 +32,8 @@ Transcript sent_by(const Transcript& messages, std::size_t from) {
 
 std::unique_ptr<Pending> RecordingCommunicator::start_send(std::span<const std::byte> data, std::size_t to,
                                                            Label label) {
-  const auto payload = data.subspan(std::min(sizeof(MessageHeader), data.size()));
-  into_.push_back({rank(), to, into_.size(), label.tag, label.kind, {payload.begin(), payload.end()}});
+  const auto payload = data.subspan(std::min(header_bytes_, data.size()));
+  into_.push_back({rank(), to, into_.size(), label.tag, label.kind, label.form, {payload.begin(), payload.end()}});
   return inner().start_send(data, to, label);
 }
 
@@ -38,9 +41,13 @@ Recording record_solve(std::span<const Problem> problems, const Options& options
   std::vector<Transcript> transcripts(problems.size());
   Recording recording;
   recording.results.resize(problems.size());
-  run_on_threads(problems.size(), Seconds(options.timeout), [&](Communicator& communicator) {
+  const bool is_served = has_server(options);
+  run_on_threads(problems.size() + (is_served ? 1 : 0), Seconds(options.timeout), [&](Communicator& communicator) {
     const std::size_t me = communicator.rank();
-    RecordingCommunicator recorder(communicator, transcripts[me]);
+    if (me == problems.size()) return serve_sums(communicator);
+    RecordingCommunicator recorder(communicator, transcripts[me], is_served ? 0 : sizeof(MessageHeader));
+    std::optional<ServerLease> lease;
+    if (is_served) lease.emplace(recorder);
     recording.results[me] = solve_as_client(problems[me], options, recorder);
   });
   for (const Transcript& of_client : transcripts) {

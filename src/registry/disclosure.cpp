@@ -1,0 +1,471 @@
+#include "registry/disclosure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using enum Phase;
+using enum Form;
+
+constexpr std::string_view kAll = "all clients";
+constexpr std::string_view kClient0 = "client 0";
+
+void append(std::vector<Disclosure>& messages, std::vector<Disclosure> more) {
+  for (Disclosure& message : more) messages.push_back(std::move(message));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Policy open
+
+/// What differs between topologies during set-up.
+struct OpenSetup {
+  std::string_view note;
+  std::string_view note_reveals;
+  std::string_view slice;
+  std::string_view slice_reveals;
+};
+
+constexpr std::string_view kLargest = "its least mass, its largest cost or longest point, whether it forbids pairs";
+constexpr std::string_view kLargestReveals = "These numbers of every client.";
+constexpr std::string_view kPrints =
+    "its least mass, its largest cost or longest point, whether it forbids pairs; for square costs, fingerprints of "
+    "its rows (do the costs equal their transpose?)";
+constexpr std::string_view kPrintsReveals =
+    "Whoever knows all but one entry of a client's rows computes that entry from the fingerprints, exactly.";
+constexpr std::string_view kPairs =
+    "where pairs are forbidden: to client 0 its allowed pairs and, unless given in parts, its masses";
+constexpr std::string_view kPairsReveals = "Client 0 knows which pairs are allowed, and the masses.";
+constexpr std::string_view kPairsAndPoints =
+    "where pairs are forbidden: to client 0 its allowed pairs and, unless given in parts, its masses; points y given "
+    "in parts: to all clients";
+constexpr std::string_view kPairsAndPointsReveals =
+    "Client 0 knows which pairs are allowed, and the masses; all clients know all points y.";
+
+std::vector<Disclosure> open_setup(const OpenSetup& own) {
+  return {
+      {{setup}, Payload::options, plain, kAll, "client 0's options", "The options of the run."},
+      {{setup},
+       Payload::shape,
+       plain,
+       kAll,
+       "sizes of its part, which of its rows and columns have mass, how much memory it needs, a hash of its "
+       "machine's name",
+       "How large each client's part is, which of its masses are 0, and who shares a machine."},
+      {{setup},
+       Payload::text,
+       plain,
+       kAll,
+       "whether its input is good; if not, why not",
+       "Names of files and offending values, if its input is refused."},
+      {{setup}, Payload::sum, plain, kAll, "the totals of its masses", "Each client's share of the mass."},
+      {{setup}, Payload::note, plain, kAll, own.note, own.note_reveals},
+      {{setup}, Payload::slice, plain, "client 0; all clients", own.slice, own.slice_reveals},
+  };
+}
+
+std::vector<Disclosure> open_results(std::string_view of_potentials) {
+  return {
+      {{results},
+       Payload::result,
+       plain,
+       "client 0; all clients",
+       of_potentials,
+       "f, g and costs give the plan; the parts say what each client's rows cost."},
+      {{results},
+       Payload::note,
+       plain,
+       kAll,
+       "the largest of its potentials and of their rests",
+       "max |f| of each client, with `keep_local`, too."},
+      {{results}, Payload::control, plain, kAll, "that it has finished", "When each client has finished."},
+  };
+}
+
+constexpr std::string_view kResultsOfAll =
+    "f to client 0 (not with `keep_local`), g to all; its parts of costs and errors, and the u, v and potentials to "
+    "compute them; times, memory and bytes to client 0";
+constexpr std::string_view kResultsOfRowReduce =
+    "f to client 0 (not with `keep_local`), g to all; its parts of costs and errors, and the v, psi and sums over its "
+    "rows of the plan to compute them; times, memory and bytes to client 0";
+
+constexpr std::string_view kPartialSums =
+    "its parts of the plan's mass, of the gain of a level of epsilon, of <f, a> - <g, b>; with Newton's method its "
+    "sum of p p' / a over the rows p of its part of the plan";
+constexpr std::string_view kPartialSumsReveal =
+    "With Newton's method, a client with one row shows its row of the plan.";
+constexpr std::string_view kNotes = "largest potentials, and its parts of the marginal errors where these are measured";
+constexpr std::string_view kNotesReveal = "How large its potentials are, and how far its rows are from their masses.";
+
+constexpr Remark kOpenRemark = {
+    "Everything seen",
+    "Policy open hides nothing. Whoever reads all messages can reconstruct rows of costs, masses and the plan, with "
+    "least squares and the program's own formulas (tests/privacy does). Use it with clients that may know each "
+    "other's data, and over connections that nobody else reads."};
+
+std::vector<Remark> open_remarks(std::string_view of_topology) {
+  return {kOpenRemark,
+          {"Two clients", of_topology},
+          {"Collusion", "None is needed: what a client sends to others, they can read."},
+          {"Honest but curious",
+           "The attacks only need clients that follow the program and keep what they receive. A client that lies can "
+           "spoil the result as well."}};
+}
+
+Disclosures open_all_to_all() {
+  Disclosures all{open_setup({kPrints, kPrintsReveals, kPairsAndPoints, kPairsAndPointsReveals}),
+                  open_remarks("As with more: every client has all slices of u and v.")};
+  append(all.messages,
+         {{{rounds, rebuilds},
+           Payload::slice,
+           plain,
+           kAll,
+           "its u and v; with them its parts of the marginal errors and of the sums of acceleration",
+           "(K v)_i = a_i / u_i is one equation per round for a private row of K: a 4 x 4 block of costs was "
+           "reconstructed to 4e-9 from 60 rounds."},
+          {{rounds, rebuilds},
+           Payload::potential,
+           plain,
+           kAll,
+           "absorbed potentials and log a (in rounds: with `stabilization` log)",
+           "f and g up to what u and v add, and a."},
+          {{rounds, rebuilds}, Payload::sum, plain, kAll, kPartialSums, kPartialSumsReveal},
+          {{rounds, rebuilds}, Payload::note, plain, kAll, kNotes, kNotesReveal}});
+  append(all.messages, open_results(kResultsOfAll));
+  return all;
+}
+
+Disclosures open_async() {
+  Disclosures all{open_setup({kPrints, kPrintsReveals, kPairsAndPoints, kPairsAndPointsReveals}),
+                  open_remarks("As with more: every client has the newest slices of u and v.")};
+  append(all.messages,
+         {{{rounds, rebuilds},
+           Payload::slice,
+           plain,
+           kAll,
+           "its u and v whenever they change; with v its parts of the marginal errors",
+           "As with all-to-all, (K v)_i = a_i / u_i is an equation for a private row of K, whenever slices answer each "
+           "other."},
+          {{rounds}, Payload::control, plain, kAll, "that it wants to synchronise", "When each client asks for it."},
+          {{rebuilds},
+           Payload::potential,
+           plain,
+           kAll,
+           "absorbed potentials and log a",
+           "f and g up to what u and v add, and a."},
+          {{rebuilds},
+           Payload::sum,
+           plain,
+           kAll,
+           "its part of the plan's mass",
+           "How much mass its rows have in the first plan."},
+          {{rounds, rebuilds}, Payload::note, plain, kAll, kNotes, kNotesReveal}});
+  append(all.messages, open_results(kResultsOfAll));
+  return all;
+}
+
+Disclosures open_star() {
+  Disclosures all{
+      open_setup({kLargest, kLargestReveals, kPairs, kPairsReveals}),
+      open_remarks("The server sees all. The other one sees what concerns its own rows and columns, and g.")};
+  append(all.messages,
+         {{{rounds, rebuilds},
+           Payload::slice,
+           plain,
+           "client 0, the server; the owner of a slice",
+           "its u and v to the server, with its parts of the errors and of the sums of acceleration; K v and K' u from "
+           "the server to the owners of rows and columns (with Newton's method v to all)",
+           "The server holds all costs; it learns all masses and the plan."},
+          {{rounds, rebuilds},
+           Payload::potential,
+           plain,
+           "client 0, the server; the owner of a slice",
+           "absorbed potentials, log a, log-domain products (in rounds: with `stabilization` log)",
+           "The server learns f and g, and a."},
+          {{rounds, rebuilds},
+           Payload::sum,
+           plain,
+           kAll,
+           kPartialSums,
+           "Each client's parts; those of Newton's method are the server's, which holds all rows."},
+          {{rounds, rebuilds},
+           Payload::note,
+           plain,
+           kAll,
+           "from the server: errors and sums of all clients together; from each: its largest potentials",
+           kNotesReveal}});
+  append(all.messages, open_results(kResultsOfAll));
+  return all;
+}
+
+Disclosures open_grid() {
+  Disclosures all{open_setup({kLargest, kLargestReveals, kPairs, kPairsReveals}),
+                  open_remarks("They are a row or a column of the grid: each sees the other's summands.")};
+  append(all.messages,
+         {{{rounds, rebuilds},
+           Payload::slice,
+           plain,
+           "the same row or column of the grid",
+           "its u along the row, its v along the column of the grid, with its parts of the errors and of the sums of "
+           "acceleration",
+           "u and v of the clients in the same row and column."},
+          {{rounds, rebuilds},
+           Payload::sum,
+           plain,
+           "the same row or column of the grid; all clients",
+           "its summands of K v and of K' u, to the owners of these rows and columns; to all clients its parts of the "
+           "plan's mass, of the gain of a level of epsilon, of <f, a> - <g, b>",
+           "A summand is a product with the client's block of K: rows of small blocks follow as with row-reduce."},
+          {{rounds, rebuilds},
+           Payload::potential,
+           plain,
+           "the same row or column of the grid",
+           "absorbed potentials, log a, summands of log-domain products (in rounds: with `stabilization` log)",
+           "f and g up to what u and v add, and a."},
+          {{rounds, rebuilds}, Payload::note, plain, kAll, kNotes, kNotesReveal}});
+  append(all.messages, open_results(kResultsOfAll));
+  return all;
+}
+
+Disclosures open_row_reduce() {
+  Disclosures all{open_setup({kLargest, kLargestReveals, kPairsAndPoints, kPairsAndPointsReveals}),
+                  open_remarks("Each sees the other's summands for its own columns.")};
+  append(all.messages,
+         {{{rounds, rebuilds},
+           Payload::slice,
+           plain,
+           kAll,
+           "its v; with it its parts of the marginal errors and of the sums of acceleration, one of which is "
+           "sum a log(u / a)",
+           "v is known to all, and so is b."},
+          {{rounds, rebuilds},
+           Payload::sum,
+           plain,
+           "owner of the column; all clients",
+           "its summand of K' u, to the owners of the columns; to all clients its parts of the plan's mass and of "
+           "<f, a> - <g, b>, with Newton's method its sum of p p' / a over its rows p of the plan",
+           "One message of a client with one row gives that row of costs up to a constant, to 3e-16; two rows follow "
+           "from 30 rounds, to 1e-11."},
+          {{rounds, rebuilds},
+           Payload::potential,
+           plain,
+           "owner of the column; all clients",
+           "psi to all; its summand of K' u by its logarithm, to the owners of the columns (in rounds: with "
+           "`stabilization` log)",
+           "The same as the summand itself."},
+          {{rounds, rebuilds}, Payload::note, plain, kAll, kNotes, kNotesReveal}});
+  append(all.messages, open_results(kResultsOfRowReduce));
+  return all;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Policy sums
+
+constexpr std::string_view kOwnersOfSums = "all clients: the sum";
+constexpr std::string_view kSummed = "all clients: what it says";
+
+/// What is added up, or is known to all clients, whoever adds.
+std::vector<Disclosure> masked_data() {
+  return {
+      {{setup},
+       Payload::sum,
+       masked,
+       kOwnersOfSums,
+       "the totals of its masses; how many of its rows have mass",
+       "The total mass, and the number of rows with mass in all."},
+      {{setup},
+       Payload::note,
+       masked,
+       kOwnersOfSums,
+       "its least mass and largest cost, as powers of two; whether it forbids pairs; which columns its pairs reach",
+       "The least mass and the largest cost of all clients to a power of two, whether any pair is forbidden, and which "
+       "columns no row reaches; not whose."},
+      {{setup},
+       Payload::slice,
+       masked,
+       kSummed,
+       "points y given in parts",
+       "All clients know all points y, with any policy; nobody else does."},
+      {{rounds, rebuilds},
+       Payload::slice,
+       masked,
+       "all clients: v and sums",
+       "its v; its shares of the columns' plan mass; its parts of the errors, of the dual value and of the products of "
+       "acceleration",
+       "In every round: v, the columns' plan mass, and so b; the errors and the dual value; not whose part is how "
+       "large."},
+      {{rounds, rebuilds},
+       Payload::sum,
+       masked,
+       kOwnersOfSums,
+       "its parts of the plan's mass, of the gain of a level of epsilon, of <f, a> - <g, b>; with Newton's method (up "
+       "to 1,024 columns) its sum of p p' / a over its rows p of the plan",
+       "These sums; with Newton's method the m x m matrix of products of plan rows, summed over all rows."},
+      {{rounds, rebuilds},
+       Payload::potential,
+       masked,
+       "all clients: psi and sums",
+       "psi; its summands of the columns' log-domain products (in rounds: with `stabilization` log)",
+       "psi, which g follows from, and the columns' products over all rows."},
+      {{rounds, rebuilds},
+       Payload::note,
+       masked,
+       kOwnersOfSums,
+       "its largest potentials as powers of two, its parts of the marginal errors, flags",
+       "The largest of all to a power of two, the errors, and whether any client raised a flag; not which."},
+      {{results},
+       Payload::result,
+       masked,
+       "all clients: g and sums",
+       "g; its parts of costs and errors, and of the columns of the plan",
+       "g, the costs and the errors; f stays with its owner, and so do times and memory."},
+      {{results},
+       Payload::note,
+       masked,
+       kOwnersOfSums,
+       "the largest of its potentials and of their rests, as powers of two",
+       "The largest of all, to a power of two."},
+  };
+}
+
+constexpr std::string_view kSharedShape =
+    "sizes of its part, which of its columns have mass, how much memory it needs, a pseudonym of its machine's name";
+constexpr std::string_view kSharedShapeReveals =
+    "How large each client's part is, how many of its rows have mass (by the memory they need), which columns have "
+    "mass, and who shares a machine.";
+constexpr std::string_view kVerdict = "whether its input is good; if not, that it is not";
+constexpr std::string_view kVerdictReveals = "Which client refused its input; the reason stays with it.";
+
+std::vector<Disclosure> among_clients() {
+  return {
+      {{setup}, Payload::options, plain, kAll, "client 0's options", "The options of the run."},
+      {{setup}, Payload::shape, plain, kAll, kSharedShape, kSharedShapeReveals},
+      {{setup}, Payload::text, plain, kAll, kVerdict, kVerdictReveals},
+      {{setup},
+       Payload::keys,
+       plain,
+       kAll,
+       "its public key and a random number; from client 0 a common key, enciphered for each client",
+       "Nothing, unless somebody replaces keys on their way."},
+      {{results}, Payload::control, plain, kAll, "that it has finished", "When each client has finished."},
+  };
+}
+
+Disclosure requests(std::vector<Phase> phases) {
+  return {std::move(phases),
+          Payload::control,
+          plain,
+          "the server",
+          "the kind, number and length of the words that follow; in the end, that it leaves",
+          "The size of the problem, the number of rounds and of sums, and their timing."};
+}
+
+Disclosure keys_by_server() {
+  return {{setup},
+          Payload::keys,
+          plain,
+          "the server; all clients",
+          "its public key and a random number; from client 0 a common key, enciphered for each client",
+          "Nothing to a server that passes them on; one that replaces them can read sums and summands."};
+}
+
+std::vector<Disclosure> by_server() {
+  return {
+      requests({setup, rounds, rebuilds, results}),
+      keys_by_server(),
+      {{setup}, Payload::options, masked, kSummed, "client 0's options", "The options of the run."},
+      {{setup}, Payload::shape, masked, kSummed, kSharedShape, kSharedShapeReveals},
+      {{setup}, Payload::text, masked, kSummed, kVerdict, kVerdictReveals},
+      {{results}, Payload::control, masked, kSummed, "that it has finished", "Nothing else."},
+  };
+}
+
+std::vector<Remark> sums_remarks(bool has_server) {
+  return {
+      {"Everything seen",
+       has_server ? "Whoever reads all messages, the server included, sees sizes, the number of rounds and timing. "
+                    "Masked words are uniformly random to it, their sum as well."
+                  : "Whoever reads all messages without being a client sees options, sizes, the number of rounds and "
+                    "timing. Masked words are uniformly random to it, their sum as well."},
+      {"Every client",
+       "learns the sums above, in every round. Sums are exact: digits below those of the largest summand are those of "
+       "smaller ones. Many sums over many rounds are many equations: policy sums does not bound what follows from "
+       "them."},
+      {"Two clients", "Each subtracts its own summand from the sum and has the other's. Masks cannot help."},
+      {"Collusion",
+       has_server
+           ? "All clients but one that join their summands have that one's. Fewer learn only the sum over the rest. A "
+             "server that joins them adds nothing to that."
+           : "All clients but one that join their summands have that one's. Fewer learn only the sum over the rest."},
+      {"Honest but curious",
+       has_server ? "Clients and server follow the program and look at what they get. A client that lies can spoil the "
+                    "result, and choose the v of its columns, but still sees sums alone. A server that replaces public "
+                    "keys can read: nobody vouches for them yet."
+                  : "Clients follow the program and look at what they get. One that lies can spoil the result, and "
+                    "choose the v of its columns, but still sees sums alone."},
+  };
+}
+
+Disclosures sums_row_reduce(bool has_server) {
+  Disclosures all{has_server ? by_server() : among_clients(), sums_remarks(has_server)};
+  append(all.messages, masked_data());
+  return all;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+constexpr Remark kAlone = {"One client", "It has nobody to send data to: nothing that it holds leaves it."};
+
+Disclosures centralized(bool has_server) {
+  if (!has_server) return {{}, {kAlone}};
+  return {{requests({setup, results}), keys_by_server()}, {kAlone}};
+}
+
+struct OpenEntry {
+  std::string_view topology;
+  Disclosures (*of)();
+};
+constexpr std::array<OpenEntry, 5> kOpenTopologies = {{{"all-to-all", open_all_to_all},
+                                                       {"star", open_star},
+                                                       {"grid", open_grid},
+                                                       {"row-reduce", open_row_reduce},
+                                                       {"async", open_async}}};
+
+void require_pair(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
+  if (policy.adds_securely && !topology.only_open.empty()) {
+    throw InputError("`policy`",
+                     fmt::format("{} is not for topology {}: {}", policy.name, topology.name, topology.only_open),
+                     "use row-reduce, or policy open");
+  }
+  if (has_server && !policy.adds_securely) {
+    throw InputError("`server`", fmt::format("adds up masked sums, and with policy {} there are none", policy.name),
+                     "add `policy` sums");
+  }
+}
+
+Disclosures unordered(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
+  if (!topology.several_clients) return centralized(has_server);
+  if (policy.adds_securely && topology.name == "row-reduce") return sums_row_reduce(has_server);
+  for (const OpenEntry& entry : kOpenTopologies) {
+    if (!policy.adds_securely && entry.topology == topology.name) return entry.of();
+  }
+  throw InputError("`topology`", fmt::format("nobody has written down what leaves a client of {}", topology.name),
+                   "add it to src/registry/disclosure.cpp");
+}
+
+}  // namespace
+
+Disclosures disclosures(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
+  require_pair(topology, policy, has_server);
+  Disclosures all = unordered(topology, policy, has_server);
+  std::ranges::stable_sort(all.messages, {}, [](const Disclosure& message) { return message.phases.front(); });
+  return all;
+}
+
+}  // namespace fedsinkhorn

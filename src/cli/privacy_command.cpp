@@ -14,6 +14,7 @@
 #include "cli/speaker.hpp"
 #include "cli/suggestion.hpp"
 #include "cli/word_option.hpp"
+#include "comm/identity.hpp"
 #include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "registry/disclosure.hpp"
@@ -143,6 +144,13 @@ void explain(const Arguments& arguments) {
   if (speaks_for_all()) fmt::print("{}", arguments.format == "json" ? as_json(arguments, all) : as_table(all));
 }
 
+void make_key(const std::string& path) {
+  if (!speaks_for_all()) return;
+  const Identity identity = new_identity();
+  write_identity(path, identity);
+  fmt::print("{}\n", fingerprint_of(identity.public_key));
+}
+
 }  // namespace
 
 void add_privacy_command(CLI::App& app) {
@@ -162,6 +170,15 @@ void add_privacy_command(CLI::App& app) {
   add("--server", arguments->server, "With policy sums: who adds up", servers());
   add("--format", arguments->format, "A table to read, or JSON", formats());
   command->callback([arguments] { explain(*arguments); });
+
+  const auto path = std::make_shared<std::string>();
+  CLI::App* key = privacy->add_subcommand(
+      "key", "Make a secret key by which other clients recognise this one, and print its fingerprint for them");
+  key->add_option("--output", *path, "A file that does not exist yet")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->required();
+  key->callback([path] { make_key(*path); });
 }
 
 }  // namespace fedsinkhorn

@@ -15,8 +15,8 @@ namespace fedsinkhorn {
     return "not private: from what they were sent, clients can work out costs and masses of others";
   }
   if (options.policy != "sums") return "";
-  std::string text = "clients and server have seen sums over all clients alone";
-  if (options.server == Server::none) text = "clients have seen sums over all clients alone";
+  std::string text = "clients have seen sums over all clients alone";
+  if (options.server == Server::sums) text += ", and the server masked numbers alone";
   if (options.server == Server::sums && options.keys.fingerprints.empty()) {
     text += ", if the server has passed on their keys unchanged";
   }

@@ -290,8 +290,8 @@ std::vector<Disclosure> masked_data() {
        Payload::slice,
        masked,
        kSummed,
-       "points y given in parts",
-       "All clients know all points y, with any policy; nobody else does."},
+       "which of its columns have mass; points y given in parts",
+       "All clients know which columns have mass, and all points y, with any policy; nobody else does."},
       {{rounds, rebuilds},
        Payload::slice,
        masked,
@@ -335,10 +335,9 @@ std::vector<Disclosure> masked_data() {
 }
 
 constexpr std::string_view kSharedShape =
-    "sizes of its part, which of its columns have mass, how much memory it needs, a pseudonym of its machine's name";
+    "sizes of its part, how much memory it needs, a pseudonym of its machine's name";
 constexpr std::string_view kSharedShapeReveals =
-    "How large each client's part is, how many of its rows have mass (by the memory they need), which columns have "
-    "mass, and who shares a machine.";
+    "How large each client's part is, and who shares a machine.";
 constexpr std::string_view kVerdict = "whether its input is good; if not, that it is not";
 constexpr std::string_view kVerdictReveals = "Which client refused its input; the reason stays with it.";
 
@@ -406,7 +405,7 @@ std::vector<Remark> sums_remarks(bool has_server) {
       {"Honest but curious",
        has_server ? "Clients and server follow the program and look at what they get. A client that lies can spoil the "
                     "result, and choose the v of its columns, but still sees sums alone. A server that replaces public "
-                    "keys can read: nobody vouches for them yet."
+                    "keys can read, unless clients know each other's fingerprints (--key, --fingerprints)."
                   : "Clients follow the program and look at what they get. One that lies can spoil the result, and "
                     "choose the v of its columns, but still sees sums alone."},
   };

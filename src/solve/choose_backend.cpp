@@ -130,7 +130,7 @@ double number_of(const Collectives& clients, const cuda::DeviceDescription& devi
 /// The needs of all clients that share the device.
 DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, const CheckedProblem& problem,
                          double device) {
-  const ClientShape shape = shape_of(problem);
+  const ClientShape shape = shape_to_tell(clients, problem);
   const auto bytes = [&](Precision precision, const KernelName& kernel) {
     Options changed = options;
     changed.backend = "cuda";

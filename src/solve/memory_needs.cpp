@@ -45,6 +45,12 @@ ClientShape shape_of(const CheckedProblem& problem) {
   return shape;
 }
 
+ClientShape shape_to_tell(const Collectives& clients, const CheckedProblem& problem) {
+  ClientShape shape = shape_of(problem);
+  if (clients.sums() != nullptr) shape.rows = shape.block_rows = problem.rows.given_slices[problem.client].size();
+  return shape;
+}
+
 double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads) {
   if (options.stabilization == Stabilization::log) return 0;
   const bool on_device = options.backend == "cuda";
@@ -137,7 +143,7 @@ std::uint64_t whole_bytes(double bytes) {
 
 void require_memory(const Collectives& clients, const Options& options, const CheckedProblem& problem, int threads) {
   // Clients on one machine share its memory.
-  const ClientShape shape = shape_of(problem);
+  const ClientShape shape = shape_to_tell(clients, problem);
   Options online = options;
   online.kernel = KernelKind::online;
   Options mixed = options;

@@ -23,6 +23,8 @@ struct ClientShape {
 };
 
 [[nodiscard]] ClientShape shape_of(const CheckedProblem& problem);
+/// The same for what other clients may know: with secure sums, rows without mass are counted.
+[[nodiscard]] ClientShape shape_to_tell(const Collectives& clients, const CheckedProblem& problem);
 
 /// A number that is almost certainly unique to this machine. By secure sums: one that is drawn anew for every solve.
 [[nodiscard]] double this_machine(const Collectives& clients);

@@ -137,7 +137,8 @@ Result solve(const Problem& problem, const Options& options, Session& session) {
   } catch (const ClientFailed&) {
     throw;
   } catch (const std::exception& error) {
-    communicator.give_up(false, error.what());
+    const bool tells = policies().find(own.policy, "`policy`").make()->tells_reasons();
+    communicator.give_up(false, tells ? error.what() : line_without_reason(communicator.rank()).c_str());
     throw;
   }
 }

@@ -640,7 +640,7 @@ std::string complaint_about_keys(const std::function<void(std::string& all)>& ch
   const MaskKeys::Distrust distrust = [](std::size_t client, const std::string& sent) {
     throw ClientLost("client " + std::to_string(client) + " sent " + sent, {client});
   };
-  return test::line_of<ClientLost>([&] { const MaskKeys keys(0, 3, relay, distrust); }, "fine");
+  return test::line_of<ClientLost>([&] { const MaskKeys keys(0, 3, {}, relay, distrust); }, "fine");
 }
 
 TEST(Keys, AreNotTrustedIfTheyCannotBe) {

@@ -28,7 +28,7 @@ Options by_sums(std::size_t clients, bool has_server) {
   Options options;
   options.clients = clients;
   options.policy = "sums";
-  options.server = has_server ? "sums" : "none";
+  options.server = has_server ? Server::sums : Server::none;
   options.topology = "row-reduce";
   options.transport = "simulated";
   options.threads = 1;
@@ -134,7 +134,7 @@ struct Ended {
 Ended solve_with(const Problem& problem, const Options& options, std::size_t hostile,
                  const std::vector<Attack>& attacks) {
   Ended ended{std::vector<std::string>(options.clients), std::vector<Result>(options.clients)};
-  const bool has_server = options.server == "sums";
+  const bool has_server = options.server == Server::sums;
   const auto take_part = [&](Communicator& network) {
     const std::size_t me = network.rank();
     if (me == options.clients) return serve_sums(network);

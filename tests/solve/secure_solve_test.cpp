@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "support/hard.hpp"
@@ -33,7 +34,7 @@ Options with(std::size_t clients, const std::string& method = "auto") {
   return options;
 }
 
-Options by_sums(Options options, const std::string& server = "none") {
+Options by_sums(Options options, Server server = Server::none) {
   options.policy = "sums";
   options.server = server;
   return options;
@@ -85,7 +86,7 @@ void expect_same_by_sums(const Problem& problem, const Options& options, double 
     expect_same(problem, open, solve(problem, by_sums(options)), costs, same);
   }
   SCOPED_TRACE("sums by a server");
-  expect_same(problem, open, solve(problem, by_sums(options, "sums")), costs, same);
+  expect_same(problem, open, solve(problem, by_sums(options, Server::sums)), costs, same);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -345,8 +346,8 @@ TEST_P(SecureParts, GiveWhatTheWholeGives) {
         parts[k].parts.b = false;
       }
     }
-    for (const std::string server : {"none", "sums"}) {
-      SCOPED_TRACE(server);
+    for (const Server server : {Server::none, Server::sums}) {
+      SCOPED_TRACE(std::string(name_of(server)));
       const Result open = solve(parts, with(4));
       const Result sums = solve(parts, by_sums(with(4), server));
       expect_same(whole, open, sums, 2);
@@ -386,12 +387,12 @@ TEST(SecureSolve, BitsDependOnNoOrderOfArrivalAndNoKeys) {
         EXPECT_EQ(first.error.a, other.error.a);
       };
       expect_bits(solve(owned.view(), options));
-      expect_bits(solve(owned.view(), by_sums(options, "sums")));
+      expect_bits(solve(owned.view(), by_sums(options, Server::sums)));
       options.transport = "simulated";
       for (const std::uint64_t seed : {1U, 2U, 3U}) {
         options.scenario = unruly(seed);
         expect_bits(solve(owned.view(), options));
-        expect_bits(solve(owned.view(), by_sums(options, "sums")));
+        expect_bits(solve(owned.view(), by_sums(options, Server::sums)));
       }
     }
   }
@@ -412,8 +413,8 @@ void expect_refused(const Options& options, const std::string& field) {
 }
 
 TEST(SecureSolve, RefusesWhatIsNoSum) {
-  for (const std::string server : {"none", "sums"}) {
-    SCOPED_TRACE("server " + server);
+  for (const Server server : {Server::none, Server::sums}) {
+    SCOPED_TRACE("server " + std::string(name_of(server)));
     for (const std::string& topology : testing::topologies_of_several_clients()) {
       if (topology == "row-reduce") continue;
       SCOPED_TRACE(topology);
@@ -430,7 +431,7 @@ TEST(SecureSolve, RefusesWhatIsNoSum) {
     expect_refused(by_sums(with(3, "overrelaxed"), server), "method");
   }
   Options options = with(3);
-  options.server = "sums";
+  options.server = Server::sums;
   expect_refused(options, "server");
   options.policy = "sum";
   expect_refused(options, "policy");
@@ -440,13 +441,13 @@ TEST(SecureSolve, RefusesWhatIsNoSum) {
 TEST(SecureSolve, RefusesLinesWithoutAllowedPairs) {
   OwnedProblem owned = testing::random_problem(12, 10, 0.1, 19);
   for (std::size_t i = 0; i < owned.n; ++i) owned.cost[i * owned.m + 4] = testing::kInfinity;
-  const auto line = [&](const std::string& server) {
+  const auto line = [&](Server server) {
     return line_of<InputError>([&] { (void)solve(owned.view(), by_sums(with(3), server)); });
   };
-  for (const std::string server : {"none", "sums"}) EXPECT_NE(line(server).find("column 4"), std::string::npos);
+  for (const Server server : {Server::none, Server::sums}) EXPECT_NE(line(server).find("column 4"), std::string::npos);
   owned = testing::random_problem(12, 10, 0.1, 19);
   for (std::size_t j = 0; j < owned.m; ++j) owned.cost[9 * owned.m + j] = testing::kInfinity;
-  for (const std::string server : {"none", "sums"}) EXPECT_NE(line(server).find("row 9"), std::string::npos);
+  for (const Server server : {Server::none, Server::sums}) EXPECT_NE(line(server).find("row 9"), std::string::npos);
 }
 
 }  // namespace

@@ -290,8 +290,8 @@ std::vector<Disclosure> masked_data() {
        Payload::slice,
        masked,
        kSummed,
-       "points y given in parts",
-       "All clients know all points y, with any policy; nobody else does."},
+       "which of its columns have mass; points y given in parts",
+       "All clients know these, with any policy; nobody else does."},
       {{rounds, rebuilds},
        Payload::slice,
        masked,
@@ -335,10 +335,10 @@ std::vector<Disclosure> masked_data() {
 }
 
 constexpr std::string_view kSharedShape =
-    "sizes of its part, which of its columns have mass, how much memory it needs, a pseudonym of its machine's name";
+    "sizes of its part, how much memory it needs, a pseudonym of its machine's name";
 constexpr std::string_view kSharedShapeReveals =
-    "How large each client's part is, how many of its rows have mass (by the memory they need), which columns have "
-    "mass, and who shares a machine.";
+    "How large each client's part is, how many of its rows have mass (by the memory they need), and who shares a "
+    "machine.";
 constexpr std::string_view kVerdict = "whether its input is good; if not, that it is not";
 constexpr std::string_view kVerdictReveals = "Which client refused its input; the reason stays with it.";
 

@@ -23,7 +23,8 @@ std::size_t step_of(double x) {
   int exponent = 0;
   const double fraction = std::frexp(x, &exponent);
   if (fraction == 0.5) --exponent;  // 2^exponent >= x
-  return static_cast<std::size_t>(exponent - kLeastExponent + 1);
+  const int step = exponent - kLeastExponent + 1;
+  return static_cast<std::size_t>(step);
 }
 
 double value_of(std::size_t step) {
@@ -113,7 +114,8 @@ std::vector<double> common_windows(SecureSums& sums, std::span<const double> log
   std::vector<double> reached(logs.size(), -std::ceil(largest[0] / kWindow));
   std::vector<double> beyond(logs.size(), std::floor(largest[0] / kWindow) + 1);
   if (reached.empty()) return reached;
-  for (double width = beyond[0] - reached[0]; width > 1; width = std::ceil(width / 2)) {
+  double width = beyond[0] - reached[0];
+  while (width > 1) {
     std::vector<bool> flags(logs.size());
     for (std::size_t j = 0; j < logs.size(); ++j) {
       flags[j] = logs[j] >= kWindow * std::floor((reached[j] + beyond[j]) / 2);
@@ -123,6 +125,7 @@ std::vector<double> common_windows(SecureSums& sums, std::span<const double> log
       const double middle = std::floor((reached[j] + beyond[j]) / 2);
       if (middle > reached[j]) (flags[j] ? reached[j] : beyond[j]) = middle;
     }
+    width = std::ceil(width / 2);
   }
   for (double& w : reached) w *= kWindow;
   return reached;

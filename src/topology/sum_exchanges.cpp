@@ -30,6 +30,7 @@ bool fits(const ExactSum& number) { return kStatistic.holds(number.value) && kSt
 void write_note(const Note& note, std::size_t rank, std::span<Word> words) {
   const std::vector<ExactSum> numbers = numbers_of(note);
   std::vector<bool> flags;
+  flags.reserve(kFlags.size() + 1);
   for (const unsigned flag : kFlags) flags.push_back(note.has(flag));
   flags.push_back(!std::ranges::all_of(numbers, fits));
   std::ranges::copy(words_of_flags(flags), words.begin());

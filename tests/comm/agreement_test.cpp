@@ -261,8 +261,9 @@ TEST(Agreement, LogarithmsAtMultiplesOfTheWindow) {
     }
   }
   expect_near_logs(by_sums(given, kLogs), in_plain(given, kLogs));
-  // Alone, so that the largest is at the end of its window, too.
-  for (const double x : {-1024.0, -512.0, 0.0, 512.0, 511.999, -511.999, 5e-324, -5e-324}) {
+  // Alone, so that the largest is at the end of its window, too, and so that all are far below 1.
+  for (const double x :
+       {-1024.0, -512.0, 0.0, 512.0, 511.999, -511.999, 5e-324, -5e-324, -80.0, -200.0, -256.0, 256.0}) {
     expect_near_logs(by_sums({{x}, {-kInfinity}}, kLogs), {x});
     expect_near_logs(by_sums({{x}, {x}}, kLogs), in_plain({{x}, {x}}, kLogs));
   }

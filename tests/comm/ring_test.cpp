@@ -42,7 +42,8 @@ class Formats : public ::testing::TestWithParam<Named> {
   /// Of a number below the limit whose last bit is at least a unit, so that nothing is lost.
   static double draw(Random& random) {
     const int least = std::max(format().unit + 53, -1021);
-    const int exponent = least + static_cast<int>(random.below(static_cast<std::size_t>(format().limit - least + 1)));
+    const auto exponents = static_cast<std::size_t>(format().limit - least) + 1;
+    const int exponent = least + static_cast<int>(random.below(exponents));
     const double x = std::ldexp(random.uniform(0.5, 1), exponent);
     return random.below(2) == 0 ? x : -x;
   }

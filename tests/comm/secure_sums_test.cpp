@@ -257,7 +257,7 @@ TEST(Secrecy, KindsHaveMasksOfTheirOwn) {
 }
 
 bool contains(std::span<const std::byte> bytes, std::span<const std::byte> what) {
-  return std::ranges::search(bytes, what).begin() != bytes.end();
+  return std::search(bytes.begin(), bytes.end(), what.begin(), what.end()) != bytes.end();
 }
 
 TEST_P(Secrecy, NoSummandAndNoSumLeavesInPlain) {

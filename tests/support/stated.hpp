@@ -10,6 +10,7 @@
 #include "backend/cpu/cpu_block.hpp"
 #include "backend/cpu/make_kernel.hpp"
 #include "comm/counting.hpp"
+#include "comm/secure_sums.hpp"
 #include "comm/transports.hpp"
 #include "simd/simd.hpp"
 #include "support/registered.hpp"
@@ -31,7 +32,11 @@ inline void at_every_client(
   const LayoutOf layouts = layouts_of(options.topology, options.clients, options);
   run_on_threads(options.clients, Seconds(60), [&](Communicator& communicator) {
     CountingCommunicator traffic(communicator);
-    const Collectives clients(traffic, entry.route);
+    std::unique_ptr<SecureSums> sums;
+    if (options.policy == "sums" && options.clients > 1) {
+      sums = std::make_unique<SecureSums>(make_peer_summing(traffic));
+    }
+    const Collectives clients(traffic, entry.route, std::nullopt, sums.get());
     const CheckedProblem checked = check_problem(problem, options, layouts, clients, 1);
     use({checked, options, clients, block_settings(options, checked)}, traffic);
   });

@@ -204,6 +204,63 @@ TEST_P(Bytes, AndMessagesOfARoundAreThoseStated) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// Policy sums
+
+/// What client k of c sends to add up so many words of 16 bytes and one to check them: its words to those who add up,
+/// and the sums of its part to the others. Client 0 adds up if there are no more than 64 per client.
+Sent sent_for(std::uint64_t words, std::uint64_t c, std::uint64_t k) {
+  const std::uint64_t all = words + 1;
+  if (all <= 64 * c) return k == 0 ? Sent{16 * (c - 1) * all, c - 1} : Sent{16 * all, 1};
+  const std::uint64_t own = all * (k + 1) / c - all * k / c;
+  return {16 * (all - own + (c - 1) * own), 2 * (c - 1)};
+}
+
+/// Per target, a note has four flags, one for numbers that do not fit, and two errors of six words.
+constexpr std::uint64_t kWordsOfNote = 5 + 2 * 6;
+
+TEST(Bytes, OfSecureSumsAreThoseStatedAndDocumented) {
+  for (const std::size_t targets : {1U, 3U, 16U}) {
+    testing::OwnedProblem owned = testing::random_problem(53, 41, 0.2, 25, targets);
+    for (std::size_t clients = 2; clients <= 8; ++clients) {
+      // Shares are of the mass, so its unit changes nothing.
+      for (double& a : owned.a) a *= 10;
+      for (double& b : owned.b) b *= 10;
+      SCOPED_TRACE(std::to_string(clients) + " clients, " + std::to_string(targets) + " targets");
+      Options options = plain("row-reduce", clients);
+      options.policy = "sums";
+      testing::expect_rounds_as_stated(owned.view(), options);
+      const std::vector<testing::StatedRound> stated = testing::stated_rounds(owned.view(), options);
+      const Result result = solve(owned.view(), options);
+      ASSERT_EQ(result.absorptions, 0);
+      for (std::size_t k = 0; k < clients; ++k) {
+        SCOPED_TRACE("client " + std::to_string(k));
+        const Sent r = sent_for(targets * 41 + 1, clients, k);  // and a flag
+        const Sent v = sent_for((targets * 41 + 1) / 2 + targets * kWordsOfNote, clients, k);
+        EXPECT_EQ(stated[k].sent.bytes, r.bytes + v.bytes);
+        EXPECT_EQ(stated[k].sent.messages, r.messages + v.messages);
+        EXPECT_EQ(result.clients[k].sent.rounds, 11 * stated[k].sent.bytes);
+        EXPECT_EQ(result.clients[k].exchanges, 11 * stated[k].exchanges);
+      }
+    }
+  }
+}
+
+// By a server: a request of 32 bytes and the words, twice a round.
+TEST(Bytes, ToAServerAreTheWordsAndARequest) {
+  const testing::OwnedProblem owned = testing::random_problem(53, 41, 0.2, 26, 3);
+  Options options = plain("row-reduce", 4);
+  options.policy = "sums";
+  options.server = "sums";
+  const Result result = solve(owned.view(), options);
+  ASSERT_EQ(result.absorptions, 0);
+  const std::uint64_t words = (3 * 41 + 1 + 1) + ((3 * 41 + 1) / 2 + 3 * kWordsOfNote + 1);
+  for (const ClientReport& client : result.clients) {
+    EXPECT_EQ(client.sent.rounds, 11 * (16 * words + 2 * 32));
+    EXPECT_EQ(client.received.rounds, 11 * 16 * words);
+  }
+}
+
 // As plain, but for what notes say beside: sums of two numbers and maxima of one, more of them as the history grows.
 TEST(Bytes, AccelerationAddsNumbersToNotesAndNoMessages) {
   const testing::OwnedProblem owned = testing::random_problem(53, 40, 0.2, 21);

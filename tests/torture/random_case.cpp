@@ -222,6 +222,19 @@ void draw_method(Draw& draw, Options& options) {
   options.norm = draw.one_of<Norm>({Norm::l1, Norm::l1, Norm::l2, Norm::linf});
 }
 
+/// Row-reduce may keep everything but sums from leaving. Drawn by itself, so that the rest of a case stays as it was.
+void draw_policy(Draw& draw, Case& it) {
+  Options& options = it.options;
+  const bool is_row_reduce = options.topology == "row-reduce" || (options.topology == "auto" && options.clients > 1);
+  // Then nobody can tell that no plan exists, nor what each component's masses add up to.
+  const bool needs_pairs = it.is_infeasible || (it.float32_masses && std::ranges::count(it.cost, kInfinity) > 0);
+  if (!is_row_reduce || needs_pairs || options.local_steps > 1 || options.method == "overrelaxed") return;
+  if (!draw.chance(0.7)) return;
+  options.policy = "sums";
+  if (options.norm == Norm::linf) options.norm = Norm::l2;
+  if (draw.chance(0.4)) options.server = "sums";
+}
+
 /// So that the sum of all marginal errors is less than 1e-9 of the mass, or what a kernel of seven digits allows.
 double draw_tolerance(const Case& it) {
   const double lines = it.options.norm == Norm::l1 ? 1 : static_cast<double>(std::max(it.n, it.m));
@@ -281,6 +294,8 @@ Case make_case(std::uint64_t seed, std::uint64_t number, const Without& without)
   draw_clients(draw, it.options);
   draw_arithmetic(draw, it.options);
   draw_method(draw, it.options);
+  Draw for_policy(seed + 1'000'000'007, number);
+  draw_policy(for_policy, it);
   it.options.tolerance = draw_tolerance(it);
   if (draw.chance(0.1)) {
     for (std::size_t j = 0; j < it.m; ++j) it.initial_g.push_back(draw.uniform(-1, 1) * largest);

@@ -55,7 +55,7 @@ class SecureSums {
   const std::size_t rank_;
   const std::size_t clients_;
   MaskKeys keys_;
-  const Word multiplier_;  // of fingerprints
+  const Word multiplier_;      // of fingerprints
   std::uint64_t counter_ = 0;  // of the next sum; never used twice
 };
 

@@ -336,8 +336,7 @@ std::vector<Disclosure> masked_data() {
 
 constexpr std::string_view kSharedShape =
     "sizes of its part, how much memory it needs, a pseudonym of its machine's name";
-constexpr std::string_view kSharedShapeReveals =
-    "How large each client's part is, and who shares a machine.";
+constexpr std::string_view kSharedShapeReveals = "How large each client's part is, and who shares a machine.";
 constexpr std::string_view kVerdict = "whether its input is good; if not, that it is not";
 constexpr std::string_view kVerdictReveals = "Which client refused its input; the reason stays with it.";
 

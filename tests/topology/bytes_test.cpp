@@ -251,7 +251,7 @@ TEST(Bytes, ToAServerAreTheWordsAndARequest) {
   const testing::OwnedProblem owned = testing::random_problem(53, 41, 0.2, 26, 3);
   Options options = plain("row-reduce", 4);
   options.policy = "sums";
-  options.server = "sums";
+  options.server = Server::sums;
   const Result result = solve(owned.view(), options);
   ASSERT_EQ(result.absorptions, 0);
   const std::uint64_t words = (3 * 41 + 1 + 1) + ((3 * 41 + 1) / 2 + 3 * kWordsOfNote + 1);

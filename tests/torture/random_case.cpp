@@ -232,7 +232,7 @@ void draw_policy(Draw& draw, Case& it) {
   if (!draw.chance(0.7)) return;
   options.policy = "sums";
   if (options.norm == Norm::linf) options.norm = Norm::l2;
-  if (draw.chance(0.4)) options.server = "sums";
+  if (draw.chance(0.4)) options.server = Server::sums;
 }
 
 /// So that the sum of all marginal errors is less than 1e-9 of the mass, or what a kernel of seven digits allows.

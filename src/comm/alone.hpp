@@ -23,6 +23,7 @@ class Alone final : public Communicator {
   [[nodiscard]] bool wait_any(std::span<Pending* const> /*messages*/, double /*until*/) override { nobody(); }
   void miss(const Pending& /*message*/) override { nobody(); }
   void distrust(std::size_t /*client*/, const std::string& /*sent*/) override { nobody(); }
+  void break_off(const std::string& /*line*/) override { nobody(); }
   [[nodiscard]] double timeout() const override { return 0; }
   void look_up() override {}
   [[nodiscard]] double now() const override { return seconds_now(); }

@@ -81,6 +81,9 @@ class Communicator {
   /// Call when that client sent something impossible: its program is broken, of another version, or hostile. Tells the
   /// others; always throws ClientLost naming it. sent: as in "client 3 sent <a length of 1e18>". See from_peer.hpp.
   virtual void distrust(std::size_t client, const std::string& sent) = 0;
+  /// Call when messages do not fit together and nobody can be named. Tells the others; always throws ClientLost with
+  /// that line.
+  virtual void break_off(const std::string& line) = 0;
   /// Seconds to wait for another client.
   [[nodiscard]] virtual double timeout() const = 0;
   /// For long computations without waiting: throws what wait_any would throw. Cheap.

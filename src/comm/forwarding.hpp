@@ -25,6 +25,7 @@ class ForwardingCommunicator : public Communicator {
   }
   void miss(const Pending& message) override { inner_.miss(message); }
   void distrust(std::size_t client, const std::string& sent) override { inner_.distrust(client, sent); }
+  void break_off(const std::string& line) override { inner_.break_off(line); }
   [[nodiscard]] double timeout() const override { return inner_.timeout(); }
   void look_up() override { inner_.look_up(); }
   [[nodiscard]] double now() const override { return inner_.now(); }

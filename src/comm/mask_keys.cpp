@@ -99,7 +99,7 @@ MaskKeys::MaskKeys(std::size_t rank, std::size_t clients, const Trust& trust, co
   const std::string text(reinterpret_cast<const char*>(&mine), sizeof mine);
   const std::string all = relay(text);
   if (all.substr(rank * sizeof mine, sizeof mine) != text) {
-    distrust(rank == 0 ? 1 : 0, "this client's key in another's name");
+    distrust(clients, "this client's key came back changed: someone between the clients is not to be trusted");
   }
   std::vector<Introduction> said(clients);
   std::memcpy(said.data(), all.data(), clients * sizeof(Introduction));

@@ -28,7 +28,8 @@ class MaskKeys {
  public:
   /// Takes what this client says and returns what all clients say, in rank order; everyone says equally much.
   using Relay = std::function<std::string(const std::string&)>;
-  /// Called when a client has sent something impossible; must throw.
+  /// Called when a client has sent something impossible; must throw. client: the number of clients if it is not known
+  /// who; then `sent` is the whole line.
   using Distrust = std::function<void(std::size_t client, const std::string& sent)>;
 
   /// Draws a key pair and agrees on keys with the others. Collective: calls relay twice.

@@ -36,7 +36,10 @@ Word secret_multiplier(const MaskKeys& keys) {
 MaskKeys keys_over(Summing& summing, const Trust& trust) {
   Communicator& clients = summing.clients();
   return {clients.rank(), clients.size(), trust, [&](const std::string& mine) { return summing.relay(mine); },
-          [&](std::size_t client, const std::string& sent) { clients.distrust(client, sent); }};
+          [&](std::size_t client, const std::string& sent) {
+            if (client < clients.size()) clients.distrust(client, sent);
+            clients.break_off(sent);
+          }};
 }
 
 }  // namespace
@@ -82,9 +85,8 @@ void SecureSums::add_up(Payload kind, std::span<Word> words) {
   Word expected = fingerprint(std::span(sent).first(words.size()), multiplier_);
   for (std::size_t k = 0; k < clients_; ++k) expected += check_share(keys_.session(), counter, k);
   if (sent.back() != expected) {
-    const std::string line = "a secure sum does not add up: a message was replayed, changed or of another session";
-    summing_->clients().give_up(false, line.c_str());
-    throw ClientLost(line, {});
+    summing_->clients().break_off(
+        "a secure sum does not add up: a message was replayed, changed or of another session");
   }
   std::copy_n(sent.begin(), words.size(), words.begin());
 }

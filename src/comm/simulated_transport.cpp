@@ -329,6 +329,12 @@ class SimulatedCommunicator final : public Communicator {
     network_.verdict()->raise();
   }
 
+  void break_off(const std::string& line) override {
+    look_up();
+    network_.come_to({Verdict::Kind::lost, line, {}});
+    network_.verdict()->raise();
+  }
+
   void look_up() override {
     leave_if_gone();
     if (time_.is_stuck()) {

@@ -40,6 +40,8 @@ struct WordsSent {
   std::uint64_t messages = 0;
 };
 [[nodiscard]] WordsSent sent_to_add_up(std::size_t clients, std::size_t rank, std::size_t words);
+/// The same with a server; its request counts as two words.
+[[nodiscard]] WordsSent sent_to_server(std::size_t words);
 
 /// The last of `everyone` is the server: see comm/sum_server.hpp. Each client sends it a request of 32 bytes and 16 W
 /// bytes, and gets 16 W bytes.

@@ -124,6 +124,11 @@ void WatchedCommunicator::distrust(std::size_t client, const std::string& sent) 
   end_with(line, {client});
 }
 
+void WatchedCommunicator::break_off(const std::string& line) {
+  if (is_over_) throw ClientLost(line, {});
+  end_with(line, {});
+}
+
 void WatchedCommunicator::look_up() { look_now_and_then(Clock::now()); }
 
 void WatchedCommunicator::look_now_and_then(Clock::time_point now) {

@@ -44,6 +44,7 @@ class WatchedCommunicator : public Communicator {
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) final;
   void miss(const Pending& message) final;
   void distrust(std::size_t client, const std::string& sent) final;
+  void break_off(const std::string& line) final;
   [[nodiscard]] double timeout() const final { return Seconds(timeout_).count(); }
   void look_up() final;
   [[nodiscard]] double now() const final;

@@ -112,6 +112,23 @@ BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& sp
   return {spec, simd, there->make, empty->make, computing.device, targets};
 }
 
+/// Newton's method asks more of clients than others do. Throws InputError.
+void check_method(const MethodEntry& method, const TopologyEntry& entry, const Options& options,
+                  const CheckedProblem& problem, const Topology& topology) {
+  if (!method.needs_whole_rows) return;
+  if (!topology.holds_whole_rows()) {
+    throw InputError("`method`",
+                     fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, entry.name),
+                     "use row-reduce, all-to-all or star, or method auto");
+  }
+  if (topology.clients().sums() != nullptr && problem.columns.size() > kLargestDense) {
+    throw InputError("`method`",
+                     fmt::format("{} with more than {} columns adds up single entries, which policy {} keeps apart",
+                                 method.name, kLargestDense, options.policy),
+                     "use method auto or anderson");
+  }
+}
+
 /// If a client is lost, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
@@ -131,17 +148,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
-    if (method.needs_whole_rows && !topology->holds_whole_rows()) {
-      throw InputError("`method`",
-                       fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, entry.name),
-                       "use row-reduce, all-to-all or star, or method auto");
-    }
-    if (method.needs_whole_rows && clients.sums() != nullptr && problem.columns.size() > kLargestDense) {
-      throw InputError("`method`",
-                       fmt::format("{} with more than {} columns adds up single entries, which policy {} keeps apart",
-                                   method.name, kLargestDense, options.policy),
-                       "use method auto or anderson");
-    }
+    check_method(method, entry, options, problem, *topology);
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;

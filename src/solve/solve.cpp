@@ -44,6 +44,7 @@ Result joined(std::vector<std::optional<Result>>& results) {
   Result result = std::move(*results[0]);
   const bool has_own_rows = result.f.size() < result.rows * result.targets;
   for (std::size_t k = 1; k < results.size(); ++k) {
+    if (!results[k] && has_own_rows) throw ClientLost(fmt::format("client {} was lost, and its rows with it", k), {k});
     if (!results[k]) continue;
     const Result& own = *results[k];
     if (!has_own_rows) {

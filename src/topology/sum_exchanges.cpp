@@ -77,6 +77,7 @@ SumExchanges::SumExchanges(const TopologyContext& context)
     : sums_(*context.clients.sums()),
       clients_(context.clients.size()),
       rank_(context.clients.rank()),
+      has_server_(context.clients.route() == Route::through_server),
       own_rows_(context.problem.n()),
       columns_(context.problem.columns.size()),
       own_(context.problem.own_columns()),
@@ -189,8 +190,11 @@ void SumExchanges::columns_of_rows_out(Payload kind, const double* part, double*
 Sent SumExchanges::sent_each_round(std::size_t targets) const {
   const std::size_t shares = targets * columns_ + 1;
   const std::size_t with_notes = words_of_doubles(targets * columns_) + targets * words_in_note(clients_, 0, 0);
-  const WordsSent for_shares = sent_to_add_up(clients_, rank_, shares);
-  const WordsSent for_v = sent_to_add_up(clients_, rank_, with_notes);
+  const auto sent = [this](std::size_t words) {
+    return has_server_ ? sent_to_server(words) : sent_to_add_up(clients_, rank_, words);
+  };
+  const WordsSent for_shares = sent(shares);
+  const WordsSent for_v = sent(with_notes);
   return {sizeof(Word) * (for_shares.words + for_v.words), for_shares.messages + for_v.messages};
 }
 

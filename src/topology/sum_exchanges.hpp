@@ -46,6 +46,7 @@ class SumExchanges final : public Exchanges {
   SecureSums& sums_;
   const std::size_t clients_;
   const std::size_t rank_;
+  const bool has_server_;
   const std::size_t own_rows_;
   const std::size_t columns_;
   const Range own_;

@@ -17,6 +17,7 @@
 #include "comm/counting.hpp"
 #include "comm/secure_sums.hpp"
 #include "comm/sum_server.hpp"
+#include "core/exact_sum.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/labels.hpp"
 
@@ -436,10 +437,11 @@ std::vector<double> values_of(std::size_t k, std::size_t count) {
   return values;
 }
 
-double sum_in_order(std::size_t clients, std::size_t i) {
-  double sum = value(0, i);
-  for (std::size_t k = 1; k < clients; ++k) sum += value(k, i);
-  return sum;
+/// Rounded once.
+double sum_of_all(std::size_t clients, std::size_t i) {
+  ExactSum sum;
+  for (std::size_t k = 0; k < clients; ++k) sum.add(value(k, i));
+  return sum.total();
 }
 
 bool same_bits(std::span<const double> a, std::span<const double> b) {
@@ -505,7 +507,7 @@ void reduce_scatter(Communicator& communicator) {
     std::size_t first = 0;
     for (std::size_t k = 0; k < clients.rank(); ++k) first += counts[k];
     for (std::size_t i = 0; i < mine.size(); ++i) {
-      const double expected = sum_in_order(clients.size(), first + i);
+      const double expected = sum_of_all(clients.size(), first + i);
       expect(mine[i] == expected, "sum {} is {} rather than {}", i, mine[i], expected);
     }
   });
@@ -517,7 +519,7 @@ void allreduce(Communicator& communicator) {
       auto values = values_of(clients.rank(), count);
       clients.allreduce(values);
       std::vector<double> expected(count);
-      for (std::size_t i = 0; i < count; ++i) expected[i] = sum_in_order(clients.size(), i);
+      for (std::size_t i = 0; i < count; ++i) expected[i] = sum_of_all(clients.size(), i);
       expect(same_bits(values, expected), "allreduce of {} values gives something else", count);
     }
   });

@@ -66,7 +66,7 @@ TEST(Gauge, MakesBothSidesWeighTheSame) {
     double g_b = 0;
     for (std::size_t i = 0; i < owned.n; ++i) f_a += after[k].f[i] * owned.a[i];
     for (std::size_t j = 0; j < owned.m; ++j) g_b += after[k].g[j] * owned.b[j * kTargets + k];
-    EXPECT_NEAR(f_a, g_b, 1e-12);
+    EXPECT_NEAR(f_a, g_b, 2e-12);  // of about 50
   }
 }
 

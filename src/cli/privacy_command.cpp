@@ -85,7 +85,7 @@ std::string as_table(const Disclosures& all) {
   }
   for (const Remark& remark : all.remarks) {
     text += "\n";
-    for (const std::string& line : wrapped(fmt::format("{}: {}", remark.about, remark.text), kWidth)) {
+    for (const std::string& line : wrapped(with_flags(fmt::format("{}: {}", remark.about, remark.text)), kWidth)) {
       text += line + "\n";
     }
   }
@@ -108,7 +108,7 @@ std::string as_json(const Arguments& arguments, const Disclosures& all) {
   }
   json["remarks"] = nlohmann::ordered_json::array();
   for (const Remark& remark : all.remarks) {
-    json["remarks"].push_back({{"about", remark.about}, {"text", remark.text}});
+    json["remarks"].push_back({{"about", remark.about}, {"text", with_flags(std::string(remark.text))}});
   }
   return json.dump(2) + "\n";
 }

@@ -404,7 +404,7 @@ std::vector<Remark> sums_remarks(bool has_server) {
       {"Honest but curious",
        has_server ? "Clients and server follow the program and look at what they get. A client that lies can spoil the "
                     "result, and choose the v of its columns, but still sees sums alone. A server that replaces public "
-                    "keys can read, unless clients know each other's fingerprints (--key, --fingerprints)."
+                    "keys can read, unless clients know each other's fingerprints (`key`, `fingerprints`)."
                   : "Clients follow the program and look at what they get. One that lies can spoil the result, and "
                     "choose the v of its columns, but still sees sums alone."},
   };

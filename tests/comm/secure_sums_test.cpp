@@ -633,7 +633,10 @@ std::string complaint_about_keys(const std::function<void(std::string& all)>& ch
   int calls = 0;
   const MaskKeys::Relay relay = [&](const std::string& mine) {
     std::string all = mine;
-    for (const char key : {'\x11', '\x22'}) all += std::string(32, key) + std::string(mine.size() - 32, 'r');
+    // A key of the session, no identity, and a random number; the second time, boxes.
+    for (const char key : {'\x11', '\x22'}) {
+      all += std::string(32, key) + std::string(32, '\0') + std::string(mine.size() - 64, 'r');
+    }
     if (calls++ == 0) change(all);
     return all;
   };
@@ -644,19 +647,25 @@ std::string complaint_about_keys(const std::function<void(std::string& all)>& ch
 }
 
 TEST(Keys, AreNotTrustedIfTheyCannotBe) {
+  constexpr std::size_t of_client = 96;  // bytes that each says about itself
   EXPECT_EQ(complaint_about_keys([](std::string&) {}), "fine");
-  EXPECT_EQ(complaint_about_keys([](std::string& all) { all.replace(64 + 64, 32, all.substr(64, 32)); }),
+  EXPECT_EQ(complaint_about_keys([](std::string& all) { all.replace(2 * of_client, 32, all.substr(of_client, 32)); }),
             "client 2 sent the key of client 1");
-  EXPECT_EQ(complaint_about_keys([](std::string& all) { all.replace(64, 32, all.substr(0, 32)); }),
+  EXPECT_EQ(complaint_about_keys([](std::string& all) { all.replace(of_client, 32, all.substr(0, 32)); }),
             "client 1 sent the key of client 0");
-  EXPECT_EQ(complaint_about_keys([](std::string& all) { all.replace(64, 32, std::string(32, '\0')); }),
+  EXPECT_EQ(complaint_about_keys([](std::string& all) { all.replace(of_client, 32, std::string(32, '\0')); }),
             "client 1 sent a key that is none");
+  EXPECT_EQ(complaint_about_keys([](std::string& all) {
+              all.replace(of_client + 32, 32, std::string(32, 'i'));
+              all.replace(2 * of_client + 32, 32, std::string(32, 'i'));
+            }),
+            "client 2 sent the key of client 1");
   std::string one(32, '\0');  // a point of small order
   one[0] = 1;
-  EXPECT_EQ(complaint_about_keys([&](std::string& all) { all.replace(128, 32, one); }),
+  EXPECT_EQ(complaint_about_keys([&](std::string& all) { all.replace(2 * of_client, 32, one); }),
             "client 2 sent a key that is none");
   EXPECT_NE(complaint_about_keys([](std::string& all) { all[0] ^= 1; }), "fine");   // another key in its name
-  EXPECT_NE(complaint_about_keys([](std::string& all) { all[40] ^= 1; }), "fine");  // or random number
+  EXPECT_NE(complaint_about_keys([](std::string& all) { all[70] ^= 1; }), "fine");  // or random number
 }
 
 // Nobody can link what a session calls by a pseudonym to what another one does.

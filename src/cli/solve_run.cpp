@@ -178,6 +178,12 @@ int run_solve(const SolveArguments& arguments) {
       clients.use_server(policies().find(arguments.options.policy, "--policy").make(), arguments.options.keys);
     }
     return solve_files(arguments, clients);
+  } catch (const ClientLost&) {
+    if (clients.session) clients.session->state().abandon_server();
+    throw;
+  } catch (const ClientFailed&) {
+    if (clients.session) clients.session->state().abandon_server();
+    throw;
   } catch (const KeptReason& error) {
     return refuse(error, true);
   } catch (const InputError& error) {

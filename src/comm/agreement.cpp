@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "comm/secure_sums.hpp"
+#include "core/log_of_sum.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -71,33 +72,6 @@ void greatest_in(const std::vector<double>& all, std::vector<double>& values) {
   }
 }
 
-void add_up_by_sums(SecureSums& sums, std::span<ExactSum> numbers, Payload kind) {
-  std::vector<ExactSum> finite(numbers.begin(), numbers.end());
-  std::vector<bool> is_not_finite(numbers.size());
-  for (std::size_t k = 0; k < finite.size(); ++k) {
-    is_not_finite[k] = !std::isfinite(finite[k].value) || !std::isfinite(finite[k].rest);
-    if (is_not_finite[k]) finite[k] = {};
-  }
-  sums.any(kind, is_not_finite);
-  sums.add_up(kind, kAnyNumber, finite);
-  for (std::size_t k = 0; k < finite.size(); ++k) {
-    numbers[k] = is_not_finite[k] ? ExactSum{std::numeric_limits<double>::quiet_NaN(), 0} : finite[k];
-  }
-}
-
-/// log(exp(x) + exp(y) + ...) of one element: `members` terms, `stride` apart.
-double log_sum(const double* terms, std::size_t members, std::size_t stride) {
-  double greatest = -kInfinity;
-  for (std::size_t k = 0; k < members; ++k) greatest = std::max(greatest, terms[k * stride]);
-  if (greatest == -kInfinity) return greatest;
-  ExactSum sum;
-  for (std::size_t k = 0; k < members; ++k) {
-    const double term = terms[k * stride];
-    sum.add(std::isinf(term) && term < 0 ? 0 : std::exp(term - greatest));
-  }
-  return greatest + std::log(sum.total());
-}
-
 /// Terms are added relative to a power that all clients agree on: exp(kWindow w), with w the greatest for which some
 /// client's logarithm reaches kWindow w.
 constexpr double kWindow = 512;
@@ -133,8 +107,26 @@ std::vector<double> common_windows(SecureSums& sums, std::span<const double> log
 
 }  // namespace
 
+// All clients leave out what is not finite at one of them: a sum over the others alone would tell more than one over
+// all.
+void add_up_any(SecureSums& sums, std::span<ExactSum> numbers, Payload kind) {
+  std::vector<bool> is_not_finite(numbers.size());
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    is_not_finite[k] = !std::isfinite(numbers[k].value) || !std::isfinite(numbers[k].rest);
+  }
+  sums.any(kind, is_not_finite);
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (is_not_finite[k]) numbers[k] = {};
+  }
+  sums.add_up(kind, kAnyNumber, numbers);
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (is_not_finite[k]) numbers[k] = {std::numeric_limits<double>::quiet_NaN(), 0};
+  }
+}
+
 void add_up_logs(SecureSums& sums, std::span<double> logs, Payload kind) {
-  std::vector<bool> is_nonsense = {std::ranges::any_of(logs, [](double x) { return std::isnan(x) || x == kInfinity; })};
+  std::vector<bool> is_nonsense = {std::ranges::any_of(
+      logs, [](double x) { return std::isnan(x) || x == kInfinity || (std::isfinite(x) && std::abs(x) > 0x1p1000); })};
   sums.any(kind, is_nonsense);
   if (is_nonsense[0]) {
     std::ranges::fill(logs, std::numeric_limits<double>::quiet_NaN());
@@ -187,7 +179,7 @@ void any_of_all(const Collectives& clients, std::vector<bool>& flags) {
 void combine_of_all(const Collectives& clients, Norm norm, std::span<ErrorPart> parts, Payload kind) {
   if (clients.sums() != nullptr) {
     if (norm == Norm::linf) throw std::logic_error("the largest error of any client is no sum");
-    return add_up_by_sums(*clients.sums(), parts, kind);
+    return add_up_any(*clients.sums(), parts, kind);
   }
   std::vector<double> mine;
   for (const ErrorPart& part : parts) mine.insert(mine.end(), {part.value, part.rest});
@@ -208,7 +200,7 @@ void add_up_of_all(const Collectives& clients, std::span<ExactSum> sums, Payload
 void add_up_logs_of_all(const Collectives& clients, std::span<double> logs, Payload kind) {
   if (clients.sums() != nullptr) return add_up_logs(*clients.sums(), logs, kind);
   const std::vector<double> all = clients.of(kind).allgather_numbers(logs);
-  for (std::size_t j = 0; j < logs.size(); ++j) logs[j] = log_sum(all.data() + j, clients.size(), logs.size());
+  for (std::size_t j = 0; j < logs.size(); ++j) logs[j] = log_of_sum(all.data() + j, clients.size(), logs.size());
 }
 
 void gather_known(const Collectives& clients, std::span<double> whole, std::span<const std::size_t> counts) {

@@ -29,6 +29,9 @@ void add_up_of_all(const Collectives& clients, std::span<ExactSum> sums, Payload
 /// Combines each part over all clients.
 void combine_of_all(const Collectives& clients, Norm norm, std::span<ErrorPart> parts, Payload kind = Payload::note);
 
+/// The same by secure sums, of any numbers.
+void add_up_any(SecureSums& sums, std::span<ExactSum> numbers, Payload kind);
+
 /// log of the sum over all clients of exp(x), element by element; -inf where all are -inf.
 void add_up_logs_of_all(const Collectives& clients, std::span<double> logs, Payload kind = Payload::sum);
 

@@ -351,7 +351,10 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   const std::string line = text.substr(0, text.find('\0'));
   if (line.empty()) from_peer(everyone, client).refuse("a failure without a word");
   if (first_kind == Mishap::Kind::interrupted) throw Interrupted();
-  if (!tells && client != everyone.rank()) throw RefusedElsewhere(line);
+  if (!tells && client != everyone.rank()) {
+    if (first_kind == Mishap::Kind::other) throw ClientFailed(line);
+    throw RefusedElsewhere(line);
+  }
   const std::string& reason = client == everyone.rank() ? own : line;
   if (first_kind == Mishap::Kind::other) throw std::runtime_error(reason);
   if (!tells) throw KeptReason(reason);

@@ -76,6 +76,12 @@ void write_identity(const std::filesystem::path& path, const Identity& identity)
 
 Identity read_identity(const std::filesystem::path& path) {
   start_sodium();
+  constexpr auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+  std::error_code unknown;
+  const auto status = std::filesystem::status(path, unknown);
+  if (!unknown && std::filesystem::exists(status) && (status.permissions() & others) != std::filesystem::perms::none) {
+    throw InputError(name_of(path), "can be read or changed by others", "let only its owner do that (chmod 600)");
+  }
   std::string line = first_line(path);
   SecretKey secret;
   std::size_t bytes = 0;
@@ -108,6 +114,9 @@ std::vector<std::string> read_fingerprints(const std::filesystem::path& path) {
                        "give 32 hexadecimal digits a line, as printed by 'fedsinkhorn privacy key'");
     }
     fingerprints.push_back(word);
+  }
+  if (fingerprints.empty()) {
+    throw InputError(name_of(path), "has no fingerprints", "give one for each client, a line each");
   }
   return fingerprints;
 }

@@ -138,6 +138,7 @@ SecretKey MaskKeys::pair_key(const Own& own, std::size_t client, const Introduct
   crypto_generichash_update(&state, transcript_.data(), transcript_.size());
   crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(pair.data()), sizeof pair);
   crypto_generichash_final(&state, key.data(), SecretKey::kSize);
+  sodium_memzero(&state, sizeof state);
   return key;
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "comm/first_cause.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
@@ -44,11 +45,12 @@ MaskKeys keys_over(Summing& summing, const Trust& trust) {
 
 }  // namespace
 
+void fill_randomly(std::span<Word> words) { randombytes_buf(words.data(), words.size_bytes()); }
+
 std::vector<Word> words_of_flags(const std::vector<bool>& flags) {
   std::vector<Word> words(flags.size());
-  for (std::size_t k = 0; k < words.size(); ++k) {
-    if (flags[k]) randombytes_buf(&words[k], sizeof(Word));
-  }
+  fill_randomly(words);  // all of them: the time must not tell how many are set
+  for (std::size_t k = 0; k < words.size(); ++k) words[k] &= Word{0} - Word{flags[k]};
   return words;
 }
 
@@ -68,12 +70,13 @@ std::unique_ptr<SecureSums> make_secure_sums(std::unique_ptr<Summing> summing, c
   } catch (const InputError& error) {
     // Within a process, the transport tells them, after it has kept the reason.
     if (!clients.shares_process()) clients.give_up(true, error.marked().c_str());
-    throw;
+    throw KeptReason(error.marked());
   }
 }
 
 void SecureSums::add_up(Payload kind, std::span<Word> words) {
   if (words.empty() || clients_ == 1) return;
+  if (words.size() >= kMostWords) throw std::length_error("a secure sum has too many words");
   const std::uint64_t counter = counter_++;
   if (counter_ == 0) throw std::logic_error("all counters of a session are used up");
   std::vector<Word> sent(words.size() + 1);
@@ -97,7 +100,7 @@ void SecureSums::refuse(double number) const {
   summing_->clients().give_up(true,
                               "secure sum: a number is too large for the fixed point of its kind; scale the "
                               "costs, or use `policy` open");
-  throw error;
+  throw KeptReason(error.marked());
 }
 
 void SecureSums::add_up(Payload kind, const FixedPoint& format, std::span<ExactSum> numbers) {

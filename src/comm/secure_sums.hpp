@@ -6,8 +6,9 @@
 //
 // One word more is sent with every sum: a fingerprint of the others, made with a number that only clients know, and a
 // share of a number that depends on the session and the counter. The sum of the fingerprints must be that of the sum.
-// If a message was replayed, left out, counted twice, changed on its way or masked with another key or counter, the run
-// ends there. A client that lies about its own numbers is not noticed.
+// If a message was replayed, left out, counted twice, masked with another key or counter, or changed in one word, the
+// run ends there. Who knows how it is made can change several words so that it is not noticed, and a client that lies
+// about its own numbers is not noticed either.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,9 @@
 #include "core/range.hpp"
 
 namespace fedsinkhorn {
+
+/// A sum has fewer words: streams of ChaCha20 are numbered by block, in 32 bits.
+inline constexpr std::size_t kMostWords = std::size_t{1} << 33U;
 
 /// All verbs are collective: every client calls the same ones in the same order.
 class SecureSums {
@@ -46,8 +50,6 @@ class SecureSums {
 
   /// See MaskKeys.
   [[nodiscard]] std::uint64_t pseudonym(std::span<const std::byte> what) const { return keys_.pseudonym(what); }
-  /// Where words are masked, before they leave; for tests that look at them.
-  [[nodiscard]] std::uint64_t messages() const { return counter_; }
 
  private:
   [[noreturn]] void refuse(double number) const;
@@ -64,6 +66,8 @@ class SecureSums {
 [[nodiscard]] std::unique_ptr<SecureSums> make_secure_sums(std::unique_ptr<Summing> summing, const std::string& key,
                                                            const std::string& fingerprints);
 
+/// Random words: a client that has no number to add must not let the others see the sum without it.
+void fill_randomly(std::span<Word> words);
 /// Words that stand for flags: 0 where it is not set, else random, so that sums show nothing but whether any is set.
 [[nodiscard]] std::vector<Word> words_of_flags(const std::vector<bool>& flags);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <vector>
 
@@ -137,7 +136,7 @@ std::unique_ptr<Summing> make_served_summing(Communicator& everyone, Communicato
 }
 
 ServerLease::~ServerLease() {
-  if (std::uncaught_exceptions() > 0) return;  // the run has failed, and the server knows
+  if (is_abandoned_) return;
   try {
     const SumRequest request{kSumProtocol, SumRequest::Kind::leave};
     everyone_.send(std::as_bytes(std::span(&request, 1)), everyone_.size() - 1, kRequest);

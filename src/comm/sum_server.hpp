@@ -33,8 +33,12 @@ class ServerLease {
   ServerLease(const ServerLease&) = delete;
   ServerLease& operator=(const ServerLease&) = delete;
 
+  /// The run has failed, and the server has been told: it does not wait for this client to leave.
+  void abandon() { is_abandoned_ = true; }
+
  private:
   Communicator& everyone_;
+  bool is_abandoned_ = false;
 };
 
 /// Serves the clients, which are all others, until they leave. It is the last of them all. While they compute, it waits

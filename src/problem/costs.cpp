@@ -76,6 +76,15 @@ void agree_on_range(const Collectives& clients, const CheckedProblem& checked) {
   });
 }
 
+/// By secure sums: each client checks its own largest cost, and all learn the power of two above all of them.
+void agree_on_bound(const Collectives& clients, double own, CheckedProblem& checked) {
+  agree(clients, [&] {
+    check_range(checked.input, own);
+    check_ratio(checked.input, own);
+  });
+  checked.largest_cost = greatest_of_all(clients, own);
+}
+
 /// The reach of the points x and y that this client holds.
 std::array<Reach, 2> own_reach(const CheckedProblem& checked) {
   const Held held = held_by(checked);
@@ -88,9 +97,7 @@ void agree_on_reach(const Collectives& clients, CheckedProblem& checked) {
   std::array<Reach, 2> reach;
   agree(clients, [&] { reach = own_reach(checked); });
   if (clients.sums() != nullptr) {  // every client has all points y
-    const PointsInput* points = checked.costs->points();
-    checked.largest_cost = greatest_of_all(clients, points->largest_possible_cost(reach[0], reach[1]));
-    return agree_on_range(clients, checked);
+    return agree_on_bound(clients, checked.costs->points()->largest_possible_cost(reach[0], reach[1]), checked);
   }
   const std::array<double, 4> mine = {reach[0].from_origin, reach[0].from_place, reach[1].from_origin,
                                       reach[1].from_place};
@@ -167,8 +174,7 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
     std::vector<bool> has_forbidden = {scan.has_forbidden};
     any_of_all(clients, has_forbidden);
     checked.has_forbidden_pairs = has_forbidden[0];
-    checked.largest_cost = greatest_of_all(clients, scan.largest);
-    return agree_on_range(clients, checked);
+    return agree_on_bound(clients, scan.largest, checked);
   }
   const std::array<double, 2> mine = {scan.largest, scan.has_forbidden ? 1.0 : 0.0};
   const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);

@@ -96,8 +96,8 @@ std::vector<double> totals(const Collectives& clients, const std::vector<ExactSu
   if (clients.sums() != nullptr) {
     std::vector<ExactSum> sums = own;
     add_up_of_all(clients, sums);
-    std::vector<double> result;
-    for (const ExactSum& sum : sums) result.push_back(sum.total());
+    std::vector<double> result(sums.size());
+    std::ranges::transform(sums, result.begin(), [](const ExactSum& sum) { return sum.total(); });
     return result;
   }
   std::vector<double> numbers;

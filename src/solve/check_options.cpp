@@ -86,6 +86,9 @@ void check_clients(const Options& options, std::size_t clients) {
   }
 }
 
+/// Words have room for the sums of so many (see FixedPoint).
+constexpr std::size_t kMostSecureClients = 4096;
+
 void check_policy(const Options& options, std::size_t clients) {
   const PolicyEntry& policy = policies().find(options.policy, "`policy`");
   if (!policy.adds_securely && !(options.keys.own.empty() && options.keys.fingerprints.empty())) {
@@ -98,6 +101,10 @@ void check_policy(const Options& options, std::size_t clients) {
     throw InputError("`policy`",
                      fmt::format("{} is not for topology {}: {}", policy.name, topology.name, topology.only_open),
                      "use row-reduce, or policy open");
+  }
+  if (clients > kMostSecureClients) {
+    throw InputError("`clients`", fmt::format("{} are too many for policy {}", clients, policy.name),
+                     fmt::format("at most {}", kMostSecureClients));
   }
   if (options.norm == Norm::linf) {
     throw InputError("`norm`",

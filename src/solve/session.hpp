@@ -21,6 +21,10 @@ struct Session::State {
     communicator->keep_to_server();
     lease = std::make_unique<ServerLease>(*communicator);
   }
+  /// The run has failed, and all have been told.
+  void abandon_server() {
+    if (lease) lease->abandon();
+  }
 };
 
 }  // namespace fedsinkhorn

@@ -75,7 +75,12 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
     if (communicator.rank() == clients) return serve_sums(communicator);
     std::optional<ServerLease> lease;
     if (has_server(options)) lease.emplace(communicator);
-    results[communicator.rank()] = solve_as_client(problem_of(communicator.rank()), options, communicator);
+    try {
+      results[communicator.rank()] = solve_as_client(problem_of(communicator.rank()), options, communicator);
+    } catch (...) {
+      if (lease) lease->abandon();  // the transport tells all of them
+      throw;
+    }
   };
   const std::size_t processes = clients + (has_server(options) ? 1 : 0);
   if (has_server(options)) check_server(options, processes);
@@ -134,11 +139,14 @@ Result solve(const Problem& problem, const Options& options, Session& session) {
   } catch (const Interrupted&) {
     throw;  // likewise
   } catch (const ClientLost&) {
+    session.state().abandon_server();
     throw;  // the others know
   } catch (const ClientFailed&) {
+    session.state().abandon_server();
     throw;
   } catch (const std::exception& error) {
     const bool tells = policies().find(own.policy, "`policy`").make()->tells_reasons();
+    session.state().abandon_server();
     communicator.give_up(false, tells ? error.what() : line_without_reason(communicator.rank()).c_str());
     throw;
   }

@@ -1,26 +1,14 @@
 #include "topology/exchanges.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include "core/log_of_sum.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-/// log(exp(x) + exp(y) + ...), element by element, over the members in their order.
+/// Element by element, over the members in their order.
 void add_logs(std::span<const double> summands, std::span<double> sums) {
-  constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
   const std::size_t members = sums.empty() ? 0 : summands.size() / sums.size();
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    double greatest = minus_infinity;
-    for (std::size_t k = 0; k < members; ++k) greatest = std::max(greatest, summands[k * sums.size() + i]);
-    double sum = 0;
-    for (std::size_t k = 0; k < members; ++k) {
-      const double term = summands[k * sums.size() + i];
-      sum += std::isinf(term) && term < 0 ? 0 : std::exp(term - greatest);
-    }
-    sums[i] = greatest == minus_infinity ? minus_infinity : greatest + std::log(sum);
-  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = log_of_sum(summands.data() + i, members, sums.size());
 }
 
 }  // namespace

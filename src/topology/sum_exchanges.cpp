@@ -35,6 +35,8 @@ void write_note(const Note& note, std::size_t rank, std::span<Word> words) {
   flags.push_back(!std::ranges::all_of(numbers, fits));
   std::ranges::copy(words_of_flags(flags), words.begin());
   words = words.subspan(flags.size());
+  // A sum over the others alone would tell more than one over all.
+  if (flags.back()) fill_randomly(words.first(numbers.size() * kStatistic.words));
   for (const ExactSum& number : numbers) {
     if (!flags.back()) {
       add_to(kStatistic, number.value, words.first(kStatistic.words));
@@ -132,8 +134,9 @@ void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* 
   std::vector<Word> words(count + 1);
   bool do_all_fit = v != nullptr;
   for (std::size_t j = 0; j < count && v != nullptr; ++j) {
-    if (!(v[j] > 0)) continue;
-    exponents[j] = std::ilogb(v[j] / mass_);
+    if (v[j] == 0) continue;
+    const double scale = v[j] / mass_;
+    exponents[j] = std::isnormal(scale) ? std::ilogb(scale) : 0;
     const double share = std::ldexp(part[j], exponents[j]);
     if (kShare.holds(share)) {
       add_to(kShare, share, std::span(&words[j], 1));
@@ -141,6 +144,8 @@ void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* 
       do_all_fit = false;
     }
   }
+  // A sum over the others alone would tell more than one over all.
+  if (!do_all_fit) fill_randomly(words);
   words.back() = words_of_flags({!do_all_fit})[0];
   sums_.add_up(kind, words);
   const bool fit_at_all = words.back() == 0;
@@ -148,7 +153,7 @@ void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* 
   for (std::size_t j = 0; j < count; ++j) {
     const auto share = static_cast<SignedWord>(words[j]);
     const bool has_digits = fit_at_all && (share >= (SignedWord{1} << kDigits));
-    if (v != nullptr && !(v[j] > 0)) {
+    if (v != nullptr && v[j] == 0) {
       sums[j] = 0;
     } else if (has_digits) {
       sums[j] = std::ldexp(number_of(kShare, std::span(&words[j], 1)).total(), -exponents[j]);
@@ -162,16 +167,11 @@ void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* 
 
 void SumExchanges::add_up_exactly(Payload kind, std::span<const std::size_t> positions, std::span<double> sums) {
   std::vector<ExactSum> numbers(positions.size());
-  std::vector<bool> is_not_finite(positions.size());
+  for (std::size_t k = 0; k < positions.size(); ++k) numbers[k].value = sums[positions[k]];
+  add_up_any(sums_, numbers, kind);
   for (std::size_t k = 0; k < positions.size(); ++k) {
-    const double x = sums[positions[k]];
-    is_not_finite[k] = !std::isfinite(x);
-    numbers[k].value = is_not_finite[k] ? 0 : x;
-  }
-  sums_.any(kind, is_not_finite);
-  sums_.add_up(kind, kAnyNumber, numbers);
-  for (std::size_t k = 0; k < positions.size(); ++k) {
-    sums[positions[k]] = is_not_finite[k] ? std::numeric_limits<double>::infinity() : numbers[k].total();
+    const double sum = numbers[k].total();
+    sums[positions[k]] = std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
   }
 }
 

@@ -59,7 +59,9 @@ std::string after_divergence(const Result& result, const Options& options) {
     remedies.emplace_back("--stabilization log");
   }
   remedies.emplace_back("a larger --epsilon");
-  return one_of(remedies);
+  const bool is_unchecked = options.policy == "sums" && result.client_count > 1;
+  return one_of(remedies) +
+         (is_unchecked ? "; with forbidden pairs there may be no plan, which --policy sums does not check" : "");
 }
 
 std::string after_the_limit(const Result& result, const Options& options) {

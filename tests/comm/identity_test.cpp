@@ -27,6 +27,7 @@ class InAFolder : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] fs::path write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
+    fs::permissions(folder_ / name, fs::perms::owner_read | fs::perms::owner_write);
     return folder_ / name;
   }
 
@@ -63,6 +64,22 @@ TEST_F(IdentityFile, OfAnotherKindIsRefused) {
         "fedsinkhorn-key-1 " + key + "aa", "fedsinkhorn-key-1 " + std::string(64, 'x')}) {
     const fs::path path = write("client.key", text);
     EXPECT_NE(line_of<InputError>([&] { (void)read_identity(path); }).find("is no key"), std::string::npos) << text;
+  }
+}
+
+TEST_F(IdentityFile, IsNotForOthersToRead) {
+  const fs::path path = folder_ / "client.key";
+  write_identity(path, new_identity());
+  fs::permissions(path, fs::perms::group_read, fs::perm_options::add);
+  EXPECT_NE(line_of<InputError>([&] { (void)read_identity(path); }).find("chmod 600"), std::string::npos);
+}
+
+// A list that was cut off must not turn recognition off.
+TEST_F(Fingerprints, AreNeeded) {
+  for (const std::string& text : {"", "\n", "# nobody\n"}) {
+    const fs::path path = write("all", text);
+    EXPECT_NE(line_of<InputError>([&] { (void)read_fingerprints(path); }).find("has no fingerprints"),
+              std::string::npos);
   }
 }
 

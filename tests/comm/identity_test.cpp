@@ -76,7 +76,7 @@ TEST_F(IdentityFile, IsNotForOthersToRead) {
 
 // A list that was cut off must not turn recognition off.
 TEST_F(Fingerprints, AreNeeded) {
-  for (const std::string& text : {"", "\n", "# nobody\n"}) {
+  for (const char* text : {"", "\n", "# nobody\n"}) {
     const fs::path path = write("all", text);
     EXPECT_NE(line_of<InputError>([&] { (void)read_fingerprints(path); }).find("has no fingerprints"),
               std::string::npos);

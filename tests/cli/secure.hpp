@@ -93,7 +93,7 @@ class SecureTest : public FederatedTest {
     if (!has_server) plain.insert(plain.end(), {"options", "shape", "text"});
     std::size_t rounds = 0;
     for (const Json& message : left) {
-      const bool may_be_plain = std::ranges::find(plain, message["kind"]) != plain.end();
+      const bool may_be_plain = std::ranges::find(plain, message["kind"].get<std::string>()) != plain.end();
       EXPECT_TRUE(may_be_plain || message["form"] == "masked") << message;
       rounds += message["phase"] == "rounds" ? message["messages"].get<std::size_t>() : 0;
     }

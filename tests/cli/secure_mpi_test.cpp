@@ -160,9 +160,9 @@ class SecureLostClient : public SecureRanks {
   template <class Act>
   RunResult run_endlessly(const Act& act, const std::string& timeout) {
     const std::string command =
-        "solve --cost C-{client}.npy --epsilon 0.1 --threads 1 --policy sums "
-        "--tolerance 0 --max-iterations 1000000000000 --check-every 10 --output r " +
-        kServer;
+        "solve --cost C-{client}.npy --epsilon 0.1 --threads 1 --policy sums --tolerance 0 --max-iterations "
+        "1000000000000 --check-every 10 --output r " +
+        kServer + "--timeout " + timeout;
     const auto act_on = [this, act](int mpirun) {
       processes_ = processes_of_ranks(mpirun, kClients + 1);
       return act(mpirun);

@@ -9,8 +9,11 @@
 #include <memory>
 #include <string>
 
+#include "cli/check_keys.hpp"
 #include "cli/refusal.hpp"
+#include "comm/agree.hpp"
 #include "comm/collectives.hpp"
+#include "comm/first_cause.hpp"
 #include "comm/long_work.hpp"
 #include "comm/policy.hpp"
 #include "comm/secure_sums.hpp"
@@ -38,12 +41,17 @@ struct Clients {
     first = session->rank();
     all = session->size();
   }
-  /// The last process is a server, and this one is not.
+  /// The last process is a server, and this one is not. Throws on all clients if one has no keys that will do.
   void use_server(std::unique_ptr<PayloadPolicy> policy, const KeyFiles& keys) {
     session->state().hire_server();
     communicator().obey(std::move(policy));
     without_server = without_last(communicator());
     all = without_server->size();
+    // Without keys there are no masks yet: the server passes on whether a client can go on, and no more.
+    const Mishap mine = mishap_of([&] { check_keys(keys, first, all); });
+    const std::size_t failed = relay_by_server(mine.kind == Mishap::Kind::none ? "1" : "0").find('0');
+    if (failed == first) throw KeptReason(mine.text);
+    if (failed != std::string::npos) throw RefusedElsewhere(line_without_reason(failed));
     sums = make_secure_sums(make_served_summing(communicator(), *without_server), keys.own, keys.fingerprints);
   }
   [[nodiscard]] Collectives collectives() const {
@@ -73,9 +81,19 @@ struct Clients {
     if (session->rank() == 0 || knows_reason) fmt::print(stderr, "{}\n", refusal_line(message));
     std::fflush(stderr);
     try {
-      collectives().barrier();
+      if (without_server && !sums) {
+        (void)relay_by_server("1");  // clients without keys meet there, too
+      } else {
+        collectives().barrier();
+      }
     } catch (const std::exception&) {  // one gave up by itself, and the others were told: there is nobody to meet
     }
+  }
+
+ private:
+  /// What all clients say, in order: as many bytes from each.
+  [[nodiscard]] std::string relay_by_server(const std::string& mine) const {
+    return make_served_summing(communicator(), *without_server)->relay(mine);
   }
 };
 

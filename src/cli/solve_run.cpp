@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/check_keys.hpp"
 #include "cli/clients.hpp"
 #include "cli/delivery.hpp"
 #include "cli/exit_status.hpp"
@@ -100,7 +101,12 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     check_plan(arguments, options, clients);
     auto policy = policies().find(options.policy, "--policy").make();
     if (!clients.share_process() && !clients.sums) clients.communicator().obey(std::move(policy));
-    if (keeps_data_apart(options)) arguments.output.keep_local = options.keep_local = true;
+    if (keeps_data_apart(options)) {
+      arguments.output.keep_local = options.keep_local = true;
+      for (std::size_t k = 0; k < clients.count && !clients.sums; ++k) {
+        check_keys(options.keys, clients.first + k, clients.all);
+      }
+    }
     inputs = open_all(arguments, options, clients);
   });
   Delivery delivery(arguments, clients);
@@ -152,6 +158,7 @@ Server take_server(const SolveArguments& arguments) {
 /// This process is the server. What goes wrong at clients, they say.
 int serve_others(Clients& clients) {
   clients.communicator_of_session.reset();
+  const StopOnSignal clients_stop;  // they agree on that by way of this process, which stays until they leave
   try {
     serve(*clients.session);
   } catch (const InputError&) {

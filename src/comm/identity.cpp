@@ -136,4 +136,17 @@ Trust read_trust(std::string key, const std::string& fingerprints, std::size_t c
   return trust;
 }
 
+void require_own_key(const Trust& trust, std::size_t client, std::size_t clients) {
+  if (trust.fingerprints.empty()) return;
+  if (trust.fingerprints.size() != clients) {
+    throw InputError("`fingerprints`", fmt::format("has {} of them", trust.fingerprints.size()),
+                     fmt::format("there are {} clients", clients));
+  }
+  const std::string own = fingerprint_of(trust.own ? trust.own->public_key : PublicKey{});
+  if (own != trust.fingerprints[client]) {
+    throw InputError("`key`", fmt::format("has the fingerprint {}", own),
+                     fmt::format("for client {} the others expect {}", client, trust.fingerprints[client]));
+  }
+}
+
 }  // namespace fedsinkhorn

@@ -43,4 +43,7 @@ struct Trust {
 /// own identity. Throws InputError.
 [[nodiscard]] Trust read_trust(std::string key, const std::string& fingerprints, std::size_t client);
 
+/// Whether there is a fingerprint for each client, and the client's own one is that of its key. Throws InputError.
+void require_own_key(const Trust& trust, std::size_t client, std::size_t clients);
+
 }  // namespace fedsinkhorn

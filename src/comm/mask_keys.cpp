@@ -7,8 +7,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "fedsinkhorn/error.hpp"
-
 namespace fedsinkhorn {
 namespace {
 
@@ -69,15 +67,7 @@ namespace {
 void recognise(const std::vector<PublicKey>& keys, std::size_t rank, const Trust& trust,
                const MaskKeys::Distrust& distrust) {
   if (trust.fingerprints.empty()) return;
-  if (trust.fingerprints.size() != keys.size()) {
-    throw InputError("`fingerprints`", fmt::format("has {} of them", trust.fingerprints.size()),
-                     fmt::format("there are {} clients", keys.size()));
-  }
-  const std::string own = fingerprint_of(keys[rank]);
-  if (own != trust.fingerprints[rank]) {
-    throw InputError("`key`", fmt::format("has the fingerprint {}", own),
-                     fmt::format("for client {} the others expect {}", rank, trust.fingerprints[rank]));
-  }
+  require_own_key(trust, rank, keys.size());
   for (std::size_t k = 0; k < keys.size(); ++k) {
     if (fingerprint_of(keys[k]) != trust.fingerprints[k])
       distrust(k, "a key that has not the fingerprint given for it");

@@ -72,7 +72,10 @@ Result solve_in_process(std::size_t clients, const Options& options, const Probl
   require_room_for(clients);
   std::vector<std::optional<Result>> results(clients);
   const auto body = [&](Communicator& communicator) {
-    if (communicator.rank() == clients) return serve_sums(communicator);
+    if (communicator.rank() == clients) {
+      communicator.keep_to_server();
+      return serve_sums(communicator);
+    }
     std::optional<ServerLease> lease;
     if (has_server(options)) lease.emplace(communicator);
     try {

@@ -91,6 +91,7 @@ TEST_F(SecureRanks, AKeyThatOneClientCannotRead) {
   fs::remove(folder() / "key-2");
   expect_reason_kept(run_clients(solve_sums(flags)), "key-2: cannot be read", snapshot(folder()));
   write_bytes(folder() / "key-2", "no key\n");
+  fs::permissions(folder() / "key-2", fs::perms::owner_read | fs::perms::owner_write);
   expect_reason_kept(run_clients(solve_sums(flags + kServer)), "key-2: is no key", snapshot(folder()));
 }
 

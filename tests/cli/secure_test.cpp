@@ -190,7 +190,7 @@ TEST_F(SecureKeys, NeedAFingerprintEach) {
   expect_keys_refused(flags + "few.txt", {"--fingerprints: has 3 of them", "4 clients"});
   // Else it would stand for any key.
   write_fingerprints("empty.txt", {});
-  expect_keys_refused(flags + "empty.txt", {"--fingerprints: has 0 of them", "4 clients"});
+  expect_keys_refused(flags + "empty.txt", {"empty.txt: has no fingerprints"});
   // All read the same file: the client whose key it does not name is the first to know.
   write_fingerprints("wrong.txt", {fingerprints_[0], fingerprints_[1], fingerprints_[3], fingerprints_[2]});
   expect_keys_refused(flags + "wrong.txt", {"--key: has the fingerprint " + fingerprints_[2].substr(0, 32),

@@ -63,9 +63,11 @@ void read_note(std::size_t clients, std::span<const Word> words, Note& note) {
   note.error_a = next();
   note.error_b = next();
   for (ExactSum& sum : note.sums) sum = next();
-  const auto* maxima = reinterpret_cast<const double*>(words.data());
-  for (std::size_t client = 0; client < clients; ++client) {
-    for (double& maximum : note.maxima) maximum = worse(maximum, *maxima++);
+  std::vector<double> maxima(clients * note.maxima.size());
+  std::memcpy(maxima.data(), words.data(), maxima.size() * sizeof(double));
+  for (std::size_t k = 0; k < maxima.size(); ++k) {
+    double& maximum = note.maxima[k % note.maxima.size()];
+    maximum = worse(maximum, maxima[k]);
   }
 }
 

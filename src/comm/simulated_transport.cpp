@@ -317,8 +317,9 @@ class SimulatedCommunicator final : public Communicator {
     if (silent.empty()) silent = ended;  // they do not answer either, but this need not be the cause
     const auto* addressed = dynamic_cast<const PeerPending*>(&message);
     const std::string peer = addressed == nullptr ? "" : fmt::format(" with client {}", addressed->peer());
-    const std::string line =
+    std::string line =
         silent.empty() ? line_of_no_exchange(rank_, peer, timeout()) : line_of_silence(silent, timeout());
+    if (has_server_ && silent == std::vector{size() - 1}) line = line_of_silent_server(timeout());
     network_.come_to({Verdict::Kind::lost, line, silent});
     network_.verdict()->raise();
   }
@@ -343,6 +344,8 @@ class SimulatedCommunicator final : public Communicator {
     if (network_.verdict()) network_.verdict()->raise();
   }
 
+  void keep_to_server() override { has_server_ = true; }
+
   void worked(double entries) noexcept override {
     if (entries > 0) network_.work(rank_, entries);
   }
@@ -363,6 +366,7 @@ class SimulatedCommunicator final : public Communicator {
   Network& network_;
   VirtualTime& time_;
   std::size_t rank_;
+  bool has_server_ = false;
 };
 
 void run_one(Network& network, std::size_t rank, FirstCause& first, const ClientBody& body) {

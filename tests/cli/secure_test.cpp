@@ -49,6 +49,16 @@ TEST_F(SecureTest, NobodyWritesTheWholeOfF) {
   EXPECT_EQ(listing(folder() / "r"), files_of_all());
 }
 
+// The server is the one after the last client.
+TEST_F(SecureTest, ALostServerIsNamed) {
+  write_bytes(folder() / "scenario.json", R"({"clients": [{"client": 4, "lost_at": 0.0005}]})");
+  const auto before = snapshot(folder());
+  const RunResult result = run(solve_sums("--clients 4 --server sums --transport simulated --scenario scenario.json"));
+  EXPECT_EQ(result.status, 4) << result;
+  EXPECT_EQ(result.err, "fedsinkhorn: the server has not answered for 30 s\n");
+  EXPECT_EQ(snapshot(folder()), before);
+}
+
 TEST_F(SecureTest, TwoClientsAreToldThatTheyHideNothing) {
   write("C.npy", random_values(n * m, 1), {n, m});
   for (const std::string server : {"none", "sums"}) {

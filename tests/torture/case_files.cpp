@@ -136,7 +136,8 @@ std::string command_line(const Case& it) {
       it.epsilon, options.tolerance, name_of(options.norm), options.max_iterations, options.check_every, options.method,
       options.topology, name_of(options.passes), name_of(options.kernel), name_of(options.precision),
       name_of(options.stabilization), options.threads, options.simd, options.clients, options.transport);
-  if (options.policy != "open") line += fmt::format(" --policy {} --server {}", options.policy, options.server);
+  if (options.policy != "open")
+    line += fmt::format(" --policy {} --server {}", options.policy, name_of(options.server));
   if (options.local_steps > 1) line += fmt::format(" --local-steps {}", options.local_steps);
   if (options.damping < 1) line += fmt::format(" --damping {}", options.damping);
   if (!options.row_weights.empty()) line += fmt::format(" --rows {}", fmt::join(options.row_weights, ","));

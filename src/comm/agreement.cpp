@@ -72,10 +72,7 @@ void greatest_in(const std::vector<double>& all, std::vector<double>& values) {
   }
 }
 
-/// Terms are added relative to a power that all clients agree on: exp(kWindow w), with w the greatest for which some
-/// client's logarithm reaches kWindow w.
-constexpr double kWindow = 512;
-/// exp(kWindow) at most; far below 1, terms do not count.
+/// exp(kLogWindow) at most; far below 1, terms do not count.
 constexpr FixedPoint kTerm{9, -104, 744};
 
 std::vector<double> common_windows(SecureSums& sums, std::span<const double> logs, Payload kind) {
@@ -85,14 +82,14 @@ std::vector<double> common_windows(SecureSums& sums, std::span<const double> log
   }
   greatest_by_sums(sums, largest);
   // Invariant: some client reaches `reached`, or none reaches anything above it; nobody reaches `beyond`.
-  std::vector<double> reached(logs.size(), -std::ceil(largest[0] / kWindow));
-  std::vector<double> beyond(logs.size(), std::floor(largest[0] / kWindow) + 1);
+  std::vector<double> reached(logs.size(), -std::ceil(largest[0] / kLogWindow));
+  std::vector<double> beyond(logs.size(), std::floor(largest[0] / kLogWindow) + 1);
   if (reached.empty()) return reached;
   double width = beyond[0] - reached[0];
   while (width > 1) {
     std::vector<bool> flags(logs.size());
     for (std::size_t j = 0; j < logs.size(); ++j) {
-      flags[j] = logs[j] >= kWindow * std::floor((reached[j] + beyond[j]) / 2);
+      flags[j] = logs[j] >= kLogWindow * std::floor((reached[j] + beyond[j]) / 2);
     }
     sums.any(kind, flags);
     for (std::size_t j = 0; j < logs.size(); ++j) {
@@ -101,7 +98,7 @@ std::vector<double> common_windows(SecureSums& sums, std::span<const double> log
     }
     width = std::ceil(width / 2);
   }
-  for (double& w : reached) w *= kWindow;
+  for (double& w : reached) w *= kLogWindow;
   return reached;
 }
 

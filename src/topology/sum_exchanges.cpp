@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "comm/agreement.hpp"
@@ -16,6 +15,17 @@ constexpr std::array kFlags = {Note::kStretched, Note::kUnusable, Note::kStop, N
 
 /// Doubles that are gathered: two in a word.
 std::size_t words_of_doubles(std::size_t count) { return (count + 1) / 2; }
+
+/// Writes doubles, of which `first` come before them, as they are.
+void put(std::span<const double> doubles, std::size_t first, std::span<Word> words) {
+  const auto bytes = std::as_bytes(doubles);
+  std::ranges::copy(bytes, std::as_writable_bytes(words).begin() + static_cast<std::ptrdiff_t>(first * sizeof(double)));
+}
+/// Reads the first ones.
+void get(std::span<const Word> words, std::span<double> doubles) {
+  const auto bytes = std::as_writable_bytes(doubles);
+  std::ranges::copy(std::as_bytes(words).first(bytes.size()), bytes.begin());
+}
 
 /// The numbers of a note that are added up.
 std::vector<ExactSum> numbers_of(const Note& note) {
@@ -44,8 +54,7 @@ void write_note(const Note& note, std::size_t rank, std::span<Word> words) {
     }
     words = words.subspan(kStatistic.words);
   }
-  std::memcpy(reinterpret_cast<double*>(words.data()) + rank * note.maxima.size(), note.maxima.data(),
-              note.maxima.size() * sizeof(double));
+  put(note.maxima, rank * note.maxima.size(), words);
 }
 
 void read_note(std::size_t clients, std::span<const Word> words, Note& note) {
@@ -64,7 +73,7 @@ void read_note(std::size_t clients, std::span<const Word> words, Note& note) {
   note.error_b = next();
   for (ExactSum& sum : note.sums) sum = next();
   std::vector<double> maxima(clients * note.maxima.size());
-  std::memcpy(maxima.data(), words.data(), maxima.size() * sizeof(double));
+  get(words, maxima);
   for (std::size_t k = 0; k < maxima.size(); ++k) {
     double& maximum = note.maxima[k % note.maxima.size()];
     maximum = worse(maximum, maxima[k]);
@@ -99,9 +108,8 @@ void SumExchanges::columns_in(Payload kind, std::size_t targets, const double* o
   std::size_t size = of_vector;
   for (const Note& note : notes) size += words_in_note(clients_, note.sums.size(), note.maxima.size());
   std::vector<Word> words(size);
-  auto* vector = reinterpret_cast<double*>(words.data());
   for (std::size_t k = 0; k < targets; ++k) {
-    std::memcpy(vector + k * columns_ + own_.first, own + k * own_.size(), own_.size() * sizeof(double));
+    put({own + k * own_.size(), own_.size()}, k * columns_ + own_.first, words);
   }
   const auto for_each_note = [&](const auto& use) {
     std::span<Word> left = std::span(words).subspan(of_vector);
@@ -113,7 +121,7 @@ void SumExchanges::columns_in(Payload kind, std::size_t targets, const double* o
   };
   for_each_note([this](Note& note, std::span<Word> of_note) { write_note(note, rank_, of_note); });
   sums_.add_up(kind, words);
-  std::memcpy(known, words.data(), targets * columns_ * sizeof(double));
+  get(words, {known, targets * columns_});
   for_each_note([this](Note& note, std::span<Word> of_note) { read_note(clients_, of_note, note); });
 }
 

@@ -15,7 +15,6 @@ using enum Phase;
 using enum Form;
 
 constexpr std::string_view kAll = "all clients";
-constexpr std::string_view kClient0 = "client 0";
 
 void append(std::vector<Disclosure>& messages, std::vector<Disclosure> more) {
   for (Disclosure& message : more) messages.push_back(std::move(message));

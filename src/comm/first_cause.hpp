@@ -27,29 +27,32 @@ class FirstCause {
  public:
   void keep(const std::exception_ptr& cause) {
     const std::lock_guard lock(mutex_);
-    if (!cause_ || is_from_elsewhere_) {
-      cause_ = cause;
-      is_from_elsewhere_ = is_from_elsewhere(cause);
-    }
+    const int weight = weight_of(cause);
+    if (cause_ && weight <= weight_) return;
+    cause_ = cause;
+    weight_ = weight;
   }
   void rethrow() const {
     if (cause_) std::rethrow_exception(cause_);
   }
 
  private:
-  static bool is_from_elsewhere(const std::exception_ptr& cause) {
+  /// Who only knows that another client refuses comes last, who knows its reason first.
+  static int weight_of(const std::exception_ptr& cause) {
     try {
       std::rethrow_exception(cause);
     } catch (const RefusedElsewhere&) {
-      return true;
+      return 0;
+    } catch (const KeptReason&) {
+      return 2;
     } catch (...) {
-      return false;
+      return 1;
     }
   }
 
   std::mutex mutex_;
   std::exception_ptr cause_;
-  bool is_from_elsewhere_ = false;
+  int weight_ = 0;
 };
 
 /// Runs body(communicator). If it throws, the exception is kept, then the others are told.

@@ -324,8 +324,10 @@ void Collectives::barrier() const {
   allgather_parts(of(Payload::control), here, std::vector<std::size_t>(size(), 1));
 }
 
+namespace {
+
 // Through client 0 on any route: this follows each of many small steps, and there is rarely anything to report.
-void share_mishap(const Collectives& clients, const Mishap& mine) {
+void exchange_mishaps(const Collectives& clients, const Mishap& mine) {
   constexpr std::size_t root = 0;
   constexpr std::size_t most = 4096;
   constexpr auto last_kind = static_cast<std::uint64_t>(Mishap::Kind::interrupted);
@@ -359,6 +361,19 @@ void share_mishap(const Collectives& clients, const Mishap& mine) {
   if (first_kind == Mishap::Kind::other) throw std::runtime_error(reason);
   if (!tells) throw KeptReason(reason);
   throw InputError(reason);
+}
+
+}  // namespace
+
+// The others may be faster to give up than this client is to finish telling them: it still knows its own reason.
+void share_mishap(const Collectives& clients, const Mishap& mine) {
+  try {
+    exchange_mishaps(clients, mine);
+  } catch (const InputError&) {
+    const bool is_refusal = mine.kind == Mishap::Kind::input || mine.kind == Mishap::Kind::memory;
+    if (is_refusal && !clients.communicator().tells_reasons()) throw KeptReason(mine.text);
+    throw;
+  }
 }
 
 }  // namespace fedsinkhorn

@@ -13,7 +13,7 @@
 #include "cli/refusal.hpp"
 #include "comm/agree.hpp"
 #include "comm/collectives.hpp"
-#include "comm/first_cause.hpp"
+#include "comm/kept_reason.hpp"
 #include "comm/long_work.hpp"
 #include "comm/policy.hpp"
 #include "comm/secure_sums.hpp"

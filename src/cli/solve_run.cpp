@@ -19,7 +19,7 @@
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
 #include "cli/truncated_input.hpp"
-#include "comm/first_cause.hpp"
+#include "comm/kept_reason.hpp"
 #include "comm/transports.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
-#include "comm/first_cause.hpp"
+#include "comm/kept_reason.hpp"
 #include "comm/policy.hpp"
 #include "comm/secure_sums.hpp"
 #include "core/buffer.hpp"
+#include "core/exact_sum.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -130,23 +130,15 @@ std::vector<std::size_t> in_bytes(std::span<const std::size_t> counts) {
   return bytes;
 }
 
-// sum = values_0 + values_1 + ..., rounded once; addends holds all but those of client `rank`, which are `own`. What
-// rounding leaves out of a sum is added up beside it.
+// sum = values_0 + values_1 + ..., rounded once; addends holds all but those of client `rank`, which are `own`.
 void add_up(std::span<const double> own, std::span<const double> addends, std::size_t rank, std::size_t clients,
             std::span<double> sum) {
-  std::vector<double> rest(sum.size());
-  std::ranges::copy(own, sum.begin());
+  std::vector<ExactSum> exact(sum.size());
   for (std::size_t k = 0; k < clients; ++k) {
-    if (k == rank) continue;
-    const double* values = addends.data() + (k < rank ? k : k - 1) * sum.size();
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      const double before = sum[i];
-      sum[i] = before + values[i];
-      const double added = sum[i] - before;
-      rest[i] += (before - (sum[i] - added)) + (values[i] - added);
-    }
+    const auto values = k == rank ? own : addends.subspan((k < rank ? k : k - 1) * sum.size(), sum.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) exact[i].add(values[i]);
   }
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = std::isfinite(sum[i]) ? sum[i] + rest[i] : sum[i];
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = exact[i].total();
 }
 
 // Receives what the others send and adds it to `own`.

@@ -5,21 +5,10 @@
 #include <mutex>
 
 #include "comm/communicator.hpp"
+#include "comm/kept_reason.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
-
-/// Another client refuses its input and keeps the reason to itself.
-class RefusedElsewhere final : public InputError {
- public:
-  using InputError::InputError;
-};
-
-/// This client refuses its input and keeps the reason, which is here, to itself.
-class KeptReason final : public InputError {
- public:
-  using InputError::InputError;
-};
 
 /// Keeps the first exception. Those it causes at other clients come later: they are told after it is kept. Clients that
 /// find out together may be faster than the one that knows the reason.

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "comm/first_cause.hpp"
+#include "comm/kept_reason.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {

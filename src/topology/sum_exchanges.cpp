@@ -36,27 +36,6 @@ std::vector<ExactSum> numbers_of(const Note& note) {
 
 bool fits(const ExactSum& number) { return kStatistic.holds(number.value) && kStatistic.holds(number.rest); }
 
-/// Flags, whether a number is not finite, numbers, and a place for every client's maxima.
-void write_note(const Note& note, std::size_t rank, std::span<Word> words) {
-  const std::vector<ExactSum> numbers = numbers_of(note);
-  std::vector<bool> flags;
-  flags.reserve(kFlags.size() + 1);
-  for (const unsigned flag : kFlags) flags.push_back(note.has(flag));
-  flags.push_back(!std::ranges::all_of(numbers, fits));
-  std::ranges::copy(words_of_flags(flags), words.begin());
-  words = words.subspan(flags.size());
-  // A sum over the others alone would tell more than one over all.
-  if (flags.back()) fill_randomly(words.first(numbers.size() * kStatistic.words));
-  for (const ExactSum& number : numbers) {
-    if (!flags.back()) {
-      add_to(kStatistic, number.value, words.first(kStatistic.words));
-      add_to(kStatistic, number.rest, words.first(kStatistic.words));
-    }
-    words = words.subspan(kStatistic.words);
-  }
-  put(note.maxima, rank * note.maxima.size(), words);
-}
-
 void read_note(std::size_t clients, std::span<const Word> words, Note& note) {
   note.flags = 0;
   for (std::size_t k = 0; k < kFlags.size(); ++k) {
@@ -81,6 +60,25 @@ void read_note(std::size_t clients, std::span<const Word> words, Note& note) {
 }
 
 }  // namespace
+
+void write_note(const Note& note, std::size_t rank, std::span<Word> words) {
+  const std::vector<ExactSum> numbers = numbers_of(note);
+  std::vector<bool> flags;
+  flags.reserve(kFlags.size() + 1);
+  for (const unsigned flag : kFlags) flags.push_back(note.has(flag));
+  flags.push_back(!std::ranges::all_of(numbers, fits));
+  std::ranges::copy(words_of_flags(flags), words.begin());
+  words = words.subspan(flags.size());
+  if (flags.back()) fill_randomly(words.first(numbers.size() * kStatistic.words));
+  for (const ExactSum& number : numbers) {
+    if (!flags.back()) {
+      add_to(kStatistic, number.value, words.first(kStatistic.words));
+      add_to(kStatistic, number.rest, words.first(kStatistic.words));
+    }
+    words = words.subspan(kStatistic.words);
+  }
+  put(note.maxima, rank * note.maxima.size(), words);
+}
 
 std::size_t words_in_note(std::size_t clients, std::size_t sums, std::size_t maxima) {
   return kFlags.size() + 1 + (2 + sums) * kStatistic.words + words_of_doubles(clients * maxima);
@@ -133,19 +131,12 @@ void SumExchanges::rows_out(Payload /*kind*/, std::size_t targets, const double*
   std::copy_n(part, targets * own_rows_, own);
 }
 
-// v_j r_j is a share of the mass: its sum over all columns is the mass, since u = a / K v. Multiplied by the power of
-// two in v_j / mass, r_j becomes a number below 2. Where the sum turns out to be too small to have all digits, or a
-// client's numbers do not fit (another u, NaN), these columns are added up once more, in many words.
-void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* part, const double* v, double* own) {
-  constexpr int kDigits = 56;
-  const std::size_t count = targets * columns_;
-  std::vector<double> sums(part, part + count);
-  std::vector<int> exponents(count);
-  std::vector<Word> words(count + 1);
+Shares::Shares(std::span<const double> part, const double* v, double mass)
+    : words(part.size() + 1), exponents(part.size()) {
   bool do_all_fit = v != nullptr;
-  for (std::size_t j = 0; j < count && v != nullptr; ++j) {
+  for (std::size_t j = 0; j < part.size() && v != nullptr; ++j) {
     if (v[j] == 0) continue;
-    const double scale = v[j] / mass_;
+    const double scale = v[j] / mass;
     exponents[j] = std::isnormal(scale) ? std::ilogb(scale) : 0;
     const double share = std::ldexp(part[j], exponents[j]);
     if (kShare.holds(share)) {
@@ -154,19 +145,25 @@ void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* 
       do_all_fit = false;
     }
   }
-  // A sum over the others alone would tell more than one over all.
   if (!do_all_fit) fill_randomly(words);
   words.back() = words_of_flags({!do_all_fit})[0];
-  sums_.add_up(kind, words);
-  const bool fit_at_all = words.back() == 0;
+}
+
+// Where the sum turns out to be too small to have all digits, or a client's numbers do not fit (another u, NaN), these
+// columns are added up once more, in many words.
+void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* part, const double* v, double* own) {
+  constexpr int kDigits = 56;
+  std::vector<double> sums(part, part + targets * columns_);
+  Shares shares(sums, v, mass_);
+  sums_.add_up(kind, shares.words);
+  const bool do_all_fit = shares.words.back() == 0;
   std::vector<std::size_t> again;
-  for (std::size_t j = 0; j < count; ++j) {
-    const auto share = static_cast<SignedWord>(words[j]);
-    const bool has_digits = fit_at_all && (share >= (SignedWord{1} << kDigits));
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    const bool has_digits = do_all_fit && static_cast<SignedWord>(shares.words[j]) >= (SignedWord{1} << kDigits);
     if (v != nullptr && v[j] == 0) {
       sums[j] = 0;
     } else if (has_digits) {
-      sums[j] = std::ldexp(number_of(kShare, std::span(&words[j], 1)).total(), -exponents[j]);
+      sums[j] = std::ldexp(number_of(kShare, std::span(&shares.words[j], 1)).total(), -shares.exponents[j]);
     } else {
       again.push_back(j);
     }

@@ -53,7 +53,21 @@ class SumExchanges final : public Exchanges {
   const double mass_;
 };
 
-/// Words of a note of so many sums and maxima.
+/// A client's summands of r, as they are added up. v_j r_j is a share of the mass: its sum over all columns is the
+/// mass, since u = a / K v. Multiplied by the power of two in v_j / mass, r_j becomes a number below 2. If one does not
+/// fit, or there is no v, all words are random: a sum over the other clients alone would tell more than one over all.
+/// The last word is a flag that says so.
+struct Shares {
+  Shares(std::span<const double> part, const double* v, double mass);
+
+  std::vector<Word> words;
+  std::vector<int> exponents;
+};
+
+/// Words of a note of so many sums and maxima: flags, whether a number does not fit (then the numbers are random),
+/// numbers, and a place for every client's maxima.
 [[nodiscard]] std::size_t words_in_note(std::size_t clients, std::size_t sums, std::size_t maxima);
+/// words: zeros.
+void write_note(const Note& note, std::size_t rank, std::span<Word> words);
 
 }  // namespace fedsinkhorn

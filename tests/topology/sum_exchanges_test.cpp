@@ -184,5 +184,35 @@ TEST(SumExchanges, ColumnsComeInWithNotes) {
   }
 }
 
+// With two others of three clients, a zero in the place of a number would leave the third one's summand.
+TEST(Shares, OfAClientWhoseNumbersDoNotFitAreRandom) {
+  const std::vector<double> v = {1, 2, 0.5, 1};
+  const std::vector<double> fine = {0.25, 0.125, 0, 0.5};
+  EXPECT_TRUE(Shares(fine, v.data(), 1).words == Shares(fine, v.data(), 1).words);
+  for (const double wrong : {1e3, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    std::vector<double> part = fine;
+    part[1] = wrong;
+    const Shares once(part, v.data(), 1);
+    const Shares again(part, v.data(), 1);
+    for (std::size_t j = 0; j <= part.size(); ++j) EXPECT_TRUE(once.words[j] != again.words[j]) << j;
+  }
+}
+
+TEST(Notes, OfAClientWhoseNumbersDoNotFitAreRandom) {
+  Note note;
+  note.sums = {{1, 0}, {1e300, 0}};
+  const auto written = [&] {
+    std::vector<Word> words(words_in_note(2, 2, 0));
+    write_note(note, 0, words);
+    return words;
+  };
+  const std::vector<Word> once = written();
+  const std::vector<Word> again = written();
+  // Four flags that are not set, then what is random.
+  for (std::size_t k = 4; k < once.size(); ++k) EXPECT_TRUE(once[k] != again[k]) << k;
+  note.sums[1] = {1, 0};
+  EXPECT_TRUE(written() == written());
+}
+
 }  // namespace
 }  // namespace fedsinkhorn

@@ -55,6 +55,7 @@ int run_demo(const DemoArguments& arguments) {
   Options options;
   options.clients = arguments.clients;
   options.threads = arguments.threads;
+  if (arguments.clients > 1) options.policy = "sums";
 
   const Result result = solve(problem, options);
   const std::vector<double> moved = move_points(problem, result, clouds.target);
@@ -84,16 +85,17 @@ int run_demo(const DemoArguments& arguments) {
   folder.keep();
 
   fmt::print("A smile of {} points was moved onto a star of {}, at the least total squared distance", n, m);
-  fmt::print("{}.\n\n",
-             arguments.clients > 1
-                 ? fmt::format(",\nby {} clients who each hold a part of the smile and keep it", arguments.clients)
-                 : "");
+  fmt::print("{}.\n\n", arguments.clients > 1
+                            ? fmt::format(",\nby {} clients who each hold a part of the smile and tell sums alone",
+                                          arguments.clients)
+                            : "");
   const std::string place = std::filesystem::absolute(arguments.output).lexically_normal().string();
   fmt::print("{}\nThe picture: {}/transport.svg (open it in a browser)\n",
              summary_table(result, options, problem.epsilon, place), printable_word(place));
-  fmt::print("The same from the command line:\n  {3} solve --points {0} {1} --epsilon {2:g} --clients {4}\n",
-             shell_word(arguments.output + "/X.npy"), shell_word(arguments.output + "/Y.npy"), problem.epsilon,
-             shell_word(program_name()), arguments.clients);
+  fmt::print(
+      "The same from the command line:\n  {3} solve --points {0} {1} --epsilon {2:g} --clients {4} --policy {5}\n",
+      shell_word(arguments.output + "/X.npy"), shell_word(arguments.output + "/Y.npy"), problem.epsilon,
+      shell_word(program_name()), arguments.clients, options.policy);
   return exit_status(result.status);
 }
 

@@ -62,6 +62,10 @@ enum class DampingKind { arithmetic, geometric };
 /// last one, and sees masked numbers alone.
 enum class Server { none, sums };
 
+/// Mechanism scalings: what is clipped to the norm Options::clip. rows: every row of a slice (one number per target).
+/// slice: the slice as a whole. none: nothing, and nothing is guaranteed.
+enum class ClipKind { rows, slice, none };
+
 /// Files by which clients recognise each other, so that nobody in the middle can pose as one: a secret key, made by
 /// 'fedsinkhorn privacy key', and a list of the fingerprints of all clients' keys, in the order of the clients. Empty:
 /// none; keys are made for the solve alone, and whoever passes them on must be trusted not to change them.
@@ -120,7 +124,8 @@ struct Options {
   std::size_t clients = 0;            ///< 0: one, or the number of problems or MPI ranks
   std::string transport = "threads";  ///< between clients in one process: threads or simulated
   /// What may leave a client. open: everything, in plain. sums (row-reduce): masked sums over all clients alone; every
-  /// client's result has only its own rows of f, unless all clients are in one process.
+  /// client's result has only its own rows of f, unless all clients are in one process. private: nothing but releases
+  /// with noise, see the options below and docs/privacy.md.
   std::string policy = "open";
   Server server = Server::none;
   KeyFiles keys;                    ///< policy sums: how clients recognise each other
@@ -133,6 +138,23 @@ struct Options {
   GridShape grid;                   ///< shape of topology grid
   std::vector<double> row_weights;  ///< shares of the rows (and columns) the clients own; empty: even
   bool keep_local = false;          ///< f is not gathered: every MPI rank's result has only its own rows
+
+  // Policy private.
+  std::string mechanism =
+      "marginal";              ///< marginal: the columns' plan mass (row-reduce); scalings: the paper's, u and v
+  double noise = 0;            ///< standard deviation of a release; 0: calibrated to the budget
+  std::vector<double> budget;  ///< epsilon, delta; empty: none
+  double delta = 1e-6;         ///< at which epsilon is reported where there is no budget
+  std::size_t releases = 0;    ///< iterations with a release; 0: chosen (mechanism marginal, with a budget)
+  std::size_t colluding = 0;   ///< marginal: clients assumed to pool what they know; each adds noise accordingly
+  double record_mass = 0;      ///< marginal: the largest mass of a record; 0: masses are uniform
+  double cost_bound = 0;       ///< marginal: releases <P, min(C, this)> as well; 0: no cost is released
+  double clip = 0;             ///< scalings: S
+  ClipKind clip_kind = ClipKind::rows;
+  std::string rows_moved = "all";  ///< scalings: rows of a slice that one record can move: all, a number, or paper (1)
+  bool centre = false;             ///< scalings: clips the distance from the mean released before
+  std::int64_t release_every = 1;  ///< scalings: iterations from one release to the next
+  std::size_t noise_seed = 0;      ///< for experiments: noise anybody can repeat, so the run is not private; 0: none
 
   /// To stop, set it to true (from a signal handler or another thread) and leave it so. The current iteration is
   /// abandoned, and the result is that of the last finished one. Costs that would take more than about a second to

@@ -15,7 +15,8 @@ enum class Norm { l1, l2, linf };
 enum class Passes { fused, two };
 
 /// client_lost: a client stopped answering and the others ended without it (see ClientLost).
-enum class Status { converged, iteration_limit, diverged, interrupted, client_lost };
+/// budget_spent: a private run has made its releases (see PrivacyReport).
+enum class Status { converged, iteration_limit, diverged, interrupted, client_lost, budget_spent };
 
 /// Norms of P 1 - a and P' 1 - b.
 struct MarginalErrors {
@@ -88,7 +89,7 @@ struct DelayRow {
 /// Messages of one kind that a client has sent for one purpose (docs/privacy.md).
 struct SentMessages {
   std::string phase;  ///< setup, rounds, rebuilds or results, as in TrafficBytes
-  std::string kind;   ///< options, shape, slice, sum, note, potential, result, text, control or keys
+  std::string kind;   ///< options, shape, slice, sum, note, potential, result, text, control, keys or release
   bool is_masked = false;
   std::uint64_t bytes = 0;
   std::uint64_t messages = 0;
@@ -111,6 +112,54 @@ struct ClientReport {
   std::uint64_t kernel_bytes = 0;       ///< of its blocks of K; on a device, of everything it holds there
   std::uint64_t peak_memory_bytes = 0;  ///< largest resident set of its process; clients of one process share it
   int device = -1;                      ///< number of the device it used; -1: none
+};
+
+/// Releases of one kind that a client has made: numbers that neighbouring data move by at most `sensitivity` (L2), plus
+/// noise of standard deviation `sigma`.
+struct LedgerLine {
+  std::string who;
+  std::string what;
+  double sensitivity = 0;
+  double sigma = 0;
+  std::int64_t count = 0;
+};
+
+/// What somebody who knows part of the noise can tell: clients know what they have added themselves.
+struct PrivacyView {
+  std::string who;
+  double sigma = 0;  ///< of the noise that is left
+  double epsilon_exact = 0;
+};
+
+/// What a private run (policy private) has released and what that guarantees; see docs/privacy.md.
+struct PrivacyReport {
+  std::string mechanism;  ///< empty: the run was not of that policy
+  bool is_private = false;
+  std::string why_not;    ///< if it is not
+  std::string adjacency;  ///< which data sets are neighbours
+  std::string unit;       ///< what a record is
+  std::string collusion;  ///< who is assumed not to pool what they know
+  std::string protects;
+  std::string does_not_protect;
+  std::size_t rows_moved = 0;  ///< k: rows of a release that one record can move; 0: has no meaning here
+  double sensitivity = 0;      ///< the largest of any release
+  double sigma = 0;            ///< the least of any release
+  std::int64_t releases = 0;   ///< made, by the client that made most
+  double delta = 0;
+  double mu = 0;                 ///< of all releases together, see epsilon_exact
+  double epsilon_exact = 0;      ///< exact composition of Gaussians
+  double epsilon_rdp = 0;        ///< by Renyi's divergences, with the tighter conversion
+  double epsilon_rdp_paper = 0;  ///< with the paper's
+  double rdp_order = 0;
+  double epsilon_budget = 0;  ///< that was set; 0: none
+  std::size_t colluding = 0;
+  std::vector<LedgerLine> ledger;
+  std::vector<PrivacyView> views;
+  double released_cost = 0;   ///< <P, C> with noise; NaN: not released
+  double released_total = 0;  ///< the mass released last, over the columns; NaN: there is none
+  /// Of experiments with seeded noise alone: this client's part of the error of the rows after every iteration, as
+  /// error_a of the trace adds up.
+  std::vector<double> own_errors;
 };
 
 /// The potentials define the plan: P_ij = exp((f_i + g_j - C_ij) / epsilon), f and g including their rests. Errors and
@@ -166,6 +215,7 @@ struct Result {
   std::int64_t rejected = 0;     ///< rejected iterations, summed over targets; they count as iterations
   std::int64_t levels = 0;       ///< levels of epsilon before the last
   NewtonReport newton;
+  PrivacyReport privacy;
   std::size_t targets_solved_alone = 0;  ///< targets too far from the others to share their kernel
   std::uint64_t kernel_bytes = 0;
   std::string simd;

@@ -19,7 +19,7 @@ inline constexpr int kInterrupted = 130;
 
 /// For --help and the manual page.
 inline constexpr std::array<std::pair<int, std::string_view>, 6> kExitStatuses = {{
-    {kConverged, "converged"},
+    {kConverged, "converged; a private run: all its releases made"},
     {kInternalError, "an internal error: a bug, please report it"},
     {kBadInput, "bad input or usage (nothing written)"},
     {kNotConverged, "stopped without converging (results written)"},
@@ -38,7 +38,8 @@ inline constexpr std::array<std::pair<int, std::string_view>, 6> kExitStatuses =
 
 [[nodiscard]] constexpr int exit_status(Status status) {
   switch (status) {
-    case Status::converged: return kConverged;
+    case Status::converged:
+    case Status::budget_spent: return kConverged;  // as many releases as were asked for
     case Status::interrupted: return kInterrupted;
     case Status::client_lost: return kClientLost;
     case Status::iteration_limit:

@@ -135,7 +135,7 @@ void add_solve_command(CLI::App& app, int& status) {
                   exit_status_text());
   command->formatter(std::make_shared<HelpFormatter>());
   add_file_options(*command, arguments->files);
-  for (const char* group : {"Problem", "Stopping", "How", "Clients", "Topology async"}) {
+  for (const char* group : {"Problem", "Stopping", "How", "Clients", "Topology async", "Policy private"}) {
     add_table_options(*command, group, *arguments);
   }
   add_key_options(*command, *arguments);

@@ -71,7 +71,7 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
   return solve(problems, options);
 }
 
-bool keeps_data_apart(const Options& options) { return policies().find(options.policy, "--policy").adds_securely; }
+bool keeps_data_apart(const Options& options) { return policy_of(options).keeps_apart; }
 
 void check_plan(const SolveArguments& arguments, const Options& options, const Clients& clients) {
   const OutputPlan& output = arguments.output;
@@ -99,7 +99,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
                        fmt::format("mpirun started {}", clients.all));
     }
     check_plan(arguments, options, clients);
-    auto policy = policies().find(options.policy, "--policy").make();
+    auto policy = policy_of(options).make();
     if (!clients.share_process() && !clients.sums) clients.communicator().obey(std::move(policy));
     if (keeps_data_apart(options)) {
       arguments.output.keep_local = options.keep_local = true;
@@ -182,7 +182,7 @@ int run_solve(const SolveArguments& arguments) {
   try {
     if (clients.session && take_server(arguments) == Server::sums) {
       if (clients.first + 1 == clients.all) return serve_others(clients);
-      clients.use_server(policies().find(arguments.options.policy, "--policy").make(), arguments.options.keys);
+      clients.use_server(policy_of(arguments.options).make(), arguments.options.keys);
     }
     return solve_files(arguments, clients);
   } catch (const ClientLost&) {

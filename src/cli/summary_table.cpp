@@ -24,6 +24,7 @@ std::string outcome(const Result& result, const Options& options) {
     case Status::iteration_limit: return fmt::format("not converged: iteration limit {}", options.max_iterations);
     case Status::diverged: return fmt::format("diverged at iteration {}", result.iterations);
     case Status::client_lost: return fmt::format("a client was lost at iteration {}", result.iterations);
+    case Status::budget_spent: return fmt::format("budget spent after {} iterations", result.iterations);
     case Status::interrupted: break;
   }
   return fmt::format("interrupted at iteration {}", result.iterations);

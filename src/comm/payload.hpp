@@ -20,15 +20,28 @@ namespace fedsinkhorn {
 ///   text       error messages
 ///   control    who is there, who has finished
 ///   keys       public keys, and what is needed to agree on secret ones
-enum class Payload : std::uint16_t { options, shape, slice, sum, note, potential, result, text, control, keys };
+///   release    of a private run: what has noise, and what is computed from such numbers alone (src/mechanism)
+enum class Payload : std::uint16_t {
+  options,
+  shape,
+  slice,
+  sum,
+  note,
+  potential,
+  result,
+  text,
+  control,
+  keys,
+  release
+};
 
 inline constexpr std::array kPayloads = {Payload::options, Payload::shape,     Payload::slice,  Payload::sum,
                                          Payload::note,    Payload::potential, Payload::result, Payload::text,
-                                         Payload::control, Payload::keys};
+                                         Payload::control, Payload::keys,      Payload::release};
 
 [[nodiscard]] constexpr std::string_view name_of(Payload kind) {
-  constexpr std::array<std::string_view, kPayloads.size()> names = {"options",   "shape",  "slice", "sum",     "note",
-                                                                    "potential", "result", "text",  "control", "keys"};
+  constexpr std::array<std::string_view, kPayloads.size()> names = {
+      "options", "shape", "slice", "sum", "note", "potential", "result", "text", "control", "keys", "release"};
   return names.at(static_cast<std::size_t>(kind));
 }
 

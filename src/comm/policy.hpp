@@ -56,19 +56,26 @@ class TablePolicy final : public PayloadPolicy {
 };
 
 /// Everything may leave, as it is. There is no need for keys.
-inline constexpr PayloadRules kOpen = {May::plain, May::plain, May::plain, May::plain, May::plain,
-                                       May::plain, May::plain, May::plain, May::plain, May::never};
+inline constexpr PayloadRules kOpen = {May::plain, May::plain, May::plain, May::plain, May::plain, May::plain,
+                                       May::plain, May::plain, May::plain, May::never, May::never};
 /// Data leaves in sums alone: options, shapes, error texts (without reasons), control messages and public keys are not
 /// data.
-inline constexpr PayloadRules kSums = {May::plain,  May::plain,  May::masked, May::masked, May::masked,
-                                       May::masked, May::masked, May::plain,  May::plain,  May::plain};
+inline constexpr PayloadRules kSums = {May::plain,  May::plain, May::masked, May::masked, May::masked, May::masked,
+                                       May::masked, May::plain, May::plain,  May::plain,  May::never};
+/// Nothing about data leaves but releases.
+[[nodiscard]] constexpr PayloadRules releases_alone(May release, May keys) {
+  return {May::plain, May::plain, May::never, May::never, May::never, May::never,
+          May::never, May::plain, May::plain, keys,       release};
+}
 
 struct PolicyEntry {
   std::string_view name;
   std::string_view sentence;  ///< description for users
   std::function<std::unique_ptr<PayloadPolicy>()> make;
-  PayloadRules rules = kOpen;  ///< for those who explain it
-  bool adds_securely = false;  ///< numbers of clients are combined by SecureSums
+  PayloadRules rules = kOpen;   ///< for those who explain it
+  bool adds_securely = false;   ///< numbers of clients are combined by SecureSums
+  bool keeps_apart = false;     ///< results about a client's rows stay with it
+  bool asks_mechanism = false;  ///< what may leave is up to the mechanism (see policy_of)
 };
 
 /// Forwards what its policy allows; everything until it has one.

@@ -85,6 +85,15 @@ namespace fedsinkhorn {
   return {};
 }
 
+[[nodiscard]] constexpr std::string_view name_of(ClipKind kind) {
+  switch (kind) {
+    case ClipKind::rows: return "rows";
+    case ClipKind::slice: return "slice";
+    case ClipKind::none: return "none";
+  }
+  return {};
+}
+
 [[nodiscard]] constexpr std::string_view name_of(Status status) {
   switch (status) {
     case Status::converged: return "converged";
@@ -92,6 +101,7 @@ namespace fedsinkhorn {
     case Status::diverged: return "diverged";
     case Status::interrupted: return "interrupted";
     case Status::client_lost: return "client_lost";
+    case Status::budget_spent: return "budget_spent";
   }
   return {};
 }

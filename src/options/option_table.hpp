@@ -22,7 +22,8 @@ using OptionMember =
     std::variant<double Problem::*, double Options::*, std::int64_t Options::*, int Options::*, std::size_t Options::*,
                  bool Options::*, std::string Options::*, std::vector<int> Options::*, std::vector<double> Options::*,
                  GridShape Options::*, Norm Options::*, Passes Options::*, KernelName Options::*, Precision Options::*,
-                 Stabilization Options::*, Feasibility Options::*, DampingKind Options::*, Server Options::*>;
+                 Stabilization Options::*, Feasibility Options::*, DampingKind Options::*, Server Options::*,
+                 ClipKind Options::*>;
 
 /// The numbers an option accepts; for a list, each element.
 struct OptionRange {
@@ -41,7 +42,7 @@ struct OptionRange {
 
 /// The only topologies or methods that use an option.
 struct OptionUsers {
-  std::string_view field{};  ///< "topology" or "method"; empty: all use it
+  std::string_view field{};  ///< "topology", "method", "policy" or "mechanism"; empty: all use it
   std::vector<std::string_view> names{};
 
   [[nodiscard]] bool are_named(std::string_view name) const;

@@ -13,7 +13,6 @@
 #include "problem/shapes.hpp"
 
 namespace fedsinkhorn {
-namespace {
 
 void check_epsilon(const Problem& problem) {
   if (!(problem.epsilon > 0) || std::isinf(problem.epsilon)) {
@@ -31,6 +30,8 @@ void check_epsilon(const Problem& problem) {
                      fmt::format("give at most {:g}", most));
   }
 }
+
+namespace {
 
 std::vector<std::size_t> positions(const Side& side, Range active) {
   return {side.active.begin() + static_cast<std::ptrdiff_t>(active.first),

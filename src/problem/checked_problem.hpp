@@ -77,6 +77,9 @@ struct CheckedProblem {
   [[nodiscard]] CostBlock column_block() const;
 };
 
+/// Throws InputError unless it is a usable regularisation.
+void check_epsilon(const Problem& problem);
+
 /// Checks shapes, masses, epsilon and every cost or coordinate, each on a client that holds it. Throws the same
 /// InputError on all clients, naming the first culprit. With Feasibility::check, also proves that the allowed pairs can
 /// carry the masses, unless some client keeps its masses private.

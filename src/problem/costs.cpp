@@ -187,4 +187,18 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
   }
 }
 
+void check_own_costs(int threads, const cpu::Simd& simd, const StopRequest& stop, CheckedProblem& checked) {
+  if (!checked.costs_from_points) {
+    CostScan scan;
+    scan = scan_own(checked, {false, threads, simd, stop});
+    checked.largest_cost = scan.largest;
+    checked.has_forbidden_pairs = scan.has_forbidden;
+  } else if (!held_by(checked).rows.empty()) {
+    const std::array<Reach, 2> reach = own_reach(checked);
+    checked.largest_cost = checked.costs->points()->largest_possible_cost(reach[0], reach[1]);
+  }
+  check_range(checked.input, checked.largest_cost);
+  check_ratio(checked.input, checked.largest_cost);
+}
+
 }  // namespace fedsinkhorn

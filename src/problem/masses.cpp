@@ -280,4 +280,75 @@ void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProbl
   }
 }
 
+namespace {
+
+void keep_all_lines(Side& side) {
+  side.slices = side.given_slices;
+  side.active.resize(side.given);
+  std::iota(side.active.begin(), side.active.end(), std::size_t{0});
+}
+
+/// Those of other clients are theirs.
+void keep_own_lines(std::size_t client, Side& side) {
+  const Range own = side.given_slices[client];
+  side.active.resize(own.size());
+  std::iota(side.active.begin(), side.active.end(), own.first);
+  side.hidden = side.given - own.size();
+  side.slices.assign(side.given_slices.size(), {});
+  side.slices[client] = {0, own.size()};
+}
+
+/// b: columns x targets, all of them.
+void take_public_columns(const std::vector<double>& b, std::span<const ExactSum> sums, CheckedProblem& checked) {
+  const std::size_t targets = checked.targets;
+  for (std::size_t k = 0; k < targets; ++k) {
+    const double total = sums[k].total();
+    if (std::abs(total - 1) <= checked.input.mass_tolerance) continue;
+    throw InputError(checked.input.names.b, fmt::format("total mass{} is {:.9g}", of_target(k, targets), total),
+                     "with policy private, masses must add up to 1");
+  }
+  Side& columns = checked.columns;
+  for (std::size_t j = 0; j < columns.given; ++j) {
+    const auto first = b.begin() + static_cast<std::ptrdiff_t>(j * targets);
+    if (std::any_of(first, first + static_cast<std::ptrdiff_t>(targets), [](double mass) { return mass > 0; })) {
+      columns.active.push_back(j);
+    }
+  }
+  columns.slices.assign(columns.given_slices.size(), {0, columns.active.size()});
+  checked.b.resize(targets * columns.active.size());
+  for (std::size_t k = 0; k < targets; ++k) {
+    for (std::size_t j = 0; j < columns.active.size(); ++j) {
+      checked.b[k * columns.active.size() + j] = b[columns.active[j] * targets + k] / sums[k].total();
+    }
+  }
+}
+
+}  // namespace
+
+void keep_own_masses(bool public_columns, CheckedProblem& checked) {
+  const Problem& problem = checked.input;
+  const std::size_t targets = checked.targets;
+  const Range rows = checked.rows.given_slices[checked.client];
+  const Range columns = public_columns ? Range{0, checked.columns.given} : checked.columns.given_slices[checked.client];
+  checked.a = own_masses(problem.a, problem.parts.a, rows, 1, checked.rows.given);
+  const std::vector<double> b = own_masses({problem.b.data, problem.b.rows * problem.b.columns}, problem.parts.b,
+                                           columns, targets, checked.columns.given);
+  (void)checked_sum(checked.a, 0, 1, problem.parts.a ? 0 : rows.first, problem.names.a, "");
+  std::vector<ExactSum> sums;
+  for (std::size_t k = 0; k < targets; ++k) {
+    sums.push_back(
+        checked_sum(b, k, targets, problem.parts.b ? 0 : columns.first, problem.names.b, of_target(k, targets)));
+  }
+  if (public_columns) {
+    keep_own_lines(checked.client, checked.rows);
+    return take_public_columns(b, sums, checked);
+  }
+  keep_all_lines(checked.rows);
+  keep_all_lines(checked.columns);
+  checked.b.resize(b.size());
+  for (std::size_t k = 0; k < targets; ++k) {
+    for (std::size_t j = 0; j < columns.size(); ++j) checked.b[k * columns.size() + j] = b[j * targets + k];
+  }
+}
+
 }  // namespace fedsinkhorn

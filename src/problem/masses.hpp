@@ -11,4 +11,9 @@ namespace fedsinkhorn {
 /// 1). The first scalings exchanged tell some of them more (docs/clusters.md). Throws the same on all clients.
 void agree_on_masses(const Collectives& clients, bool to_total_one, CheckedProblem& checked);
 
+/// For private runs: the same without a word to others. Every line is active, with mass or without, and masses are not
+/// added up over clients. public_columns: b is known whole, with a total of 1 for each target; its columns without mass
+/// are dropped, and the others belong to every client. Throws InputError.
+void keep_own_masses(bool public_columns, CheckedProblem& checked);
+
 }  // namespace fedsinkhorn

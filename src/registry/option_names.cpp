@@ -22,6 +22,7 @@ std::vector<std::string> names_of_text(const OptionEntry& option) {
   if (option.field == "transport") return names_in(transports());
   if (option.field == "kernel") return names_in(kernels());
   if (option.field == "policy") return names_in(policies());
+  if (option.field == "mechanism") return names_in(mechanisms());
   std::vector<std::string> names;
   std::istringstream listed{std::string(option.names)};
   for (std::string name; std::getline(listed, name, ',');) names.push_back(name);

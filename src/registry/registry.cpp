@@ -10,8 +10,15 @@ namespace {
 bool are_points(const CostInput& costs) { return costs.points() != nullptr; }
 
 PolicyEntry policy(std::string_view name, std::string_view sentence, const PayloadRules& rules, bool adds_securely) {
-  return {name, sentence, [=] { return std::make_unique<TablePolicy>(name, rules, !adds_securely); }, rules,
-          adds_securely};
+  return {name,  sentence,      [=] { return std::make_unique<TablePolicy>(name, rules, !adds_securely); },
+          rules, adds_securely, adds_securely};
+}
+
+constexpr std::string_view kReleases = "nothing but releases with noise leaves";
+
+PolicyEntry private_policy(const PayloadRules& rules, bool adds_securely) {
+  return {"private", kReleases,     [=] { return std::make_unique<TablePolicy>("private", rules, false); },
+          rules,     adds_securely, true};
 }
 
 }  // namespace
@@ -115,8 +122,40 @@ Registry<PolicyEntry>& policies() {
   static Registry<PolicyEntry> entries = {
       policy("open", "every message may leave, as it is", kOpen, false),
       policy("sums", "data leaves in sums over all clients alone, behind masks", kSums, true),
+      PolicyEntry{.name = "private",
+                  .sentence = kReleases,
+                  .make = {},
+                  .rules = releases_alone(May::never, May::never),
+                  .keeps_apart = true,
+                  .asks_mechanism = true},
   };
   return entries;
 }
+
+Registry<MechanismEntry>& mechanisms() {
+  static Registry<MechanismEntry> entries = {
+      MechanismEntry{.name = "marginal",
+                     .sentence = "the columns' plan mass, with noise in shares inside a secure sum",
+                     .policy = private_policy(releases_alone(May::masked, May::plain), true),
+                     .topologies = {"row-reduce", "centralized"},
+                     .check = check_marginal,
+                     .run = run_marginal,
+                     .public_columns = true},
+      MechanismEntry{.name = "scalings",
+                     .sentence = "log u and log v, clipped and with noise, as in the paper",
+                     .policy = private_policy(releases_alone(May::plain, May::never), false),
+                     .topologies = {"all-to-all", "star", "async"},
+                     .check = check_scalings,
+                     .run = run_scalings},
+  };
+  return entries;
+}
+
+const PolicyEntry& policy_of(const Options& options) {
+  const PolicyEntry& policy = policies().find(options.policy, "`policy`");
+  return policy.asks_mechanism ? mechanisms().find(options.mechanism, "`mechanism`").policy : policy;
+}
+
+bool is_private(const Options& options) { return policies().find(options.policy, "`policy`").asks_mechanism; }
 
 }  // namespace fedsinkhorn

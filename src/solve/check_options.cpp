@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "options/option_table.hpp"
 #include "registry/registry.hpp"
 #include "simd/simd.hpp"
+#include "solve/check_private.hpp"
 #include "solve/choose_backend.hpp"
 
 namespace fedsinkhorn {
@@ -90,7 +92,7 @@ void check_clients(const Options& options, std::size_t clients) {
 constexpr std::size_t kMostSecureClients = 4096;
 
 void check_policy(const Options& options, std::size_t clients) {
-  const PolicyEntry& policy = policies().find(options.policy, "`policy`");
+  const PolicyEntry& policy = policy_of(options);
   if (!policy.adds_securely && !(options.keys.own.empty() && options.keys.fingerprints.empty())) {
     throw InputError(options.keys.own.empty() ? "`fingerprints`" : "`key`",
                      "is for masks, which policy " + options.policy + " does not use", "add `policy` sums");
@@ -143,6 +145,11 @@ std::string line_of(const OptionEntry& option, const Problem& problem, const Opt
 
 std::string resolved_topology(const Options& options, std::size_t clients) {
   if (options.topology != "auto") return options.topology;
+  if (is_private(options)) {
+    const auto& fitting = mechanisms().find(options.mechanism, "`mechanism`").topologies;
+    const std::string_view wanted = clients == 1 ? "centralized" : "row-reduce";
+    return std::string(std::ranges::find(fitting, wanted) == fitting.end() ? fitting.front() : wanted);
+  }
   return clients == 1 ? "centralized" : "row-reduce";
 }
 
@@ -158,10 +165,11 @@ void check_options(const Options& options, std::size_t clients) {
   check_backend(options);
   check_clients(options, clients);
   check_policy(options, clients);
+  check_private(options, clients);
 }
 
 void check_server(const Options& options, std::size_t processes) {
-  if (!policies().find(options.policy, "`policy`").adds_securely) {
+  if (!policy_of(options).adds_securely) {
     throw InputError("`server`", "adds up masked sums, and with policy " + options.policy + " there are none",
                      "add `policy` sums");
   }

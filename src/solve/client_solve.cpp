@@ -29,6 +29,7 @@
 #include "solve/given_units.hpp"
 #include "solve/link.hpp"
 #include "solve/memory_needs.hpp"
+#include "solve/private_solve.hpp"
 #include "solve/rounding.hpp"
 #include "solve/summarize.hpp"
 
@@ -229,6 +230,14 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const TopologyEntry& entry = topologies().find(options.topology, "`topology`");
   const Collectives clients = link.connect(entry, options);
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
+  if (is_private(options)) {
+    Result result = solve_privately(problem, options, entry, clients, traffic, threads);
+    result.transport = options.transport;
+    result.clock_is_virtual = communicator.clock_is_virtual();
+    if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
+    result.wall_seconds = wall.seconds();
+    return result;
+  }
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
   require_devices(clients, *costs, options, holds_costs);
   const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads);

@@ -30,7 +30,7 @@ Link::Link(Communicator& everyone, const Options& options)
   if (!has_server(options)) return;
   check_server(options, everyone.size());
   everyone_.keep_to_server();
-  policed_.obey(policies().find(options.policy, "`policy`").make());
+  policed_.obey(policy_of(options).make());
   without_server_ = without_last(traffic_);
   clients_ = without_server_.get();
   sums_ = make_secure_sums(make_served_summing(traffic_, *clients_), options.keys.own, options.keys.fingerprints);
@@ -41,7 +41,7 @@ void Link::agree_on_options(const Problem& problem, const Options& options, int 
   const Collectives all(*clients_, sums_ ? Route::through_server : Route::through_root, std::nullopt, sums_.get());
   agree(all, [&] {
     check_options(options, clients());
-    if (!sums_) policed_.obey(policies().find(options.policy, "`policy`").make());
+    if (!sums_) policed_.obey(policy_of(options).make());
     reserve_threads(threads);
   });
   require_common_options(all, problem, options);
@@ -50,7 +50,7 @@ void Link::agree_on_options(const Problem& problem, const Options& options, int 
 Collectives Link::connect(const TopologyEntry& topology, const Options& options) {
   if (sums_) return Collectives(*clients_, Route::through_server, std::nullopt, sums_.get());
   everyone_.keep_to_root(topology.route == Route::through_root);
-  if (clients() > 1 && policies().find(options.policy, "`policy`").adds_securely) {
+  if (clients() > 1 && policy_of(options).adds_securely) {
     sums_ = make_secure_sums(make_peer_summing(*clients_), options.keys.own, options.keys.fingerprints);
   }
   return Collectives(*clients_, topology.route, std::nullopt, sums_.get());

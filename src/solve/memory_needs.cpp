@@ -95,7 +95,7 @@ double newton_bytes(const ClientShape& shape) {
 /// Of a secure sum over all columns, or of half a matrix with Newton's method: words as they are, masked, on the wire
 /// and from others.
 double bytes_of_sums(const Options& options, const ClientShape& shape) {
-  if (shape.clients == 1 || !policies().find(options.policy, "`policy`").adds_securely) return 0;
+  if (shape.clients == 1 || !policy_of(options).adds_securely) return 0;
   const auto columns = static_cast<double>(shape.block_columns);
   const bool can_be_newton = columns <= static_cast<double>(kLargestDense);
   const double words =

@@ -148,7 +148,7 @@ Result solve(const Problem& problem, const Options& options, Session& session) {
     session.state().abandon_server();
     throw;
   } catch (const std::exception& error) {
-    const bool tells = policies().find(own.policy, "`policy`").make()->tells_reasons();
+    const bool tells = policy_of(own).make()->tells_reasons();
     session.state().abandon_server();
     communicator.give_up(false, tells ? error.what() : line_without_reason(communicator.rank()).c_str());
     throw;

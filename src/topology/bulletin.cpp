@@ -17,7 +17,7 @@ constexpr Label kFarewell{Tag::farewell, Payload::control};
 // After this many iterations, clients that were not worth waiting for get another try.
 constexpr std::int64_t kBetweenTrials = 64;
 
-Tag tag_of(SliceKind kind) { return kind == SliceKind::u ? Tag::news_u : Tag::news_v; }
+Label label_of(SliceKind kind, Payload payload) { return {kind == SliceKind::u ? Tag::news_u : Tag::news_v, payload}; }
 
 }  // namespace
 
@@ -45,8 +45,9 @@ Bulletin::Bulletin(Communicator& communicator, const Shape& shape, const Apply& 
       // A round ends with v, which answers u.
       other.iteration = other.used = static_cast<double>(shape_.iteration);
       other.answers = static_cast<double>(kind == SliceKind::v ? shape_.iteration : shape_.iteration - 1);
-      if (numbers[k] > 0) other.inbox.emplace(communicator_, k, tag_of(kind), numbers[k], shape_.stretch);
-      if (numbers[me] > 0) own(kind).outboxes[k].emplace(communicator_, k, tag_of(kind));
+      if (numbers[k] > 0)
+        other.inbox.emplace(communicator_, k, label_of(kind, shape_.payload), numbers[k], shape_.stretch);
+      if (numbers[me] > 0) own(kind).outboxes[k].emplace(communicator_, k, label_of(kind, shape_.payload));
     }
   }
   for (std::size_t k = 0; k < farewells_.size(); ++k) {

@@ -61,7 +61,8 @@ class Bulletin {
     std::array<std::vector<std::size_t>, 2> numbers;
     /// Whether the message contains a slice, which must not get too old.
     std::array<std::vector<bool>, 2> has_slice;
-    double stretch = 1;             ///< its number
+    double stretch = 1;  ///< its number
+    Payload payload = Payload::slice;
     std::int64_t iteration = 0;     ///< iterations made before it
     std::size_t max_staleness = 1;  ///< in iterations
   };

@@ -7,8 +7,8 @@
 
 namespace fedsinkhorn {
 
-Inbox::Inbox(Communicator& communicator, std::size_t from, Tag tag, std::size_t values, double stretch)
-    : communicator_(communicator), from_(from), tag_(tag), stretch_(stretch), newest_(kStampNumbers + values) {
+Inbox::Inbox(Communicator& communicator, std::size_t from, Label label, std::size_t values, double stretch)
+    : communicator_(communicator), from_(from), label_(label), stretch_(stretch), newest_(kStampNumbers + values) {
   for (Receive& receive : posted_) {
     receive.buffer.resize(newest_.size());
     post(receive);
@@ -16,8 +16,7 @@ Inbox::Inbox(Communicator& communicator, std::size_t from, Tag tag, std::size_t 
 }
 
 void Inbox::post(Receive& receive) {
-  receive.message =
-      communicator_.start_receive(std::as_writable_bytes(std::span(receive.buffer)), from_, {tag_, Payload::slice});
+  receive.message = communicator_.start_receive(std::as_writable_bytes(std::span(receive.buffer)), from_, label_);
 }
 
 std::size_t Inbox::take() {
@@ -55,8 +54,7 @@ void Outbox::publish(std::span<const double> message, double answers) {
   if (is_behind_) return;
   free->buffer.assign(message.begin(), message.end());
   free->buffer[3] = answers;
-  free->message =
-      communicator_.start_send(std::as_bytes(std::span(std::as_const(free->buffer))), to_, {tag_, Payload::slice});
+  free->message = communicator_.start_send(std::as_bytes(std::span(std::as_const(free->buffer))), to_, label_);
 }
 
 void Outbox::catch_up(std::span<const double> message, double answers) {

@@ -30,7 +30,7 @@ inline constexpr std::size_t kWindow = 4;
 class Inbox {
  public:
   /// values: numbers per message, without the stamp. Messages from other stretches are ignored.
-  Inbox(Communicator& communicator, std::size_t from, Tag tag, std::size_t values, double stretch);
+  Inbox(Communicator& communicator, std::size_t from, Label label, std::size_t values, double stretch);
 
   /// Receives what has arrived. Returns how many messages were newer than the newest before.
   std::size_t take();
@@ -50,7 +50,7 @@ class Inbox {
 
   Communicator& communicator_;
   std::size_t from_;
-  Tag tag_;
+  Label label_;
   double stretch_;
   std::array<Receive, kWindow> posted_;
   std::size_t next_ = 0;  // receives complete in the order they were posted
@@ -61,7 +61,8 @@ class Inbox {
 /// What this client publishes to one other under one tag.
 class Outbox {
  public:
-  Outbox(Communicator& communicator, std::size_t to, Tag tag) : communicator_(communicator), to_(to), tag_(tag) {}
+  Outbox(Communicator& communicator, std::size_t to, Label label)
+      : communicator_(communicator), to_(to), label_(label) {}
 
   /// Sends a copy with `answers` in its stamp. If there is no room, remembers to send later.
   void publish(std::span<const double> message, double answers);
@@ -83,7 +84,7 @@ class Outbox {
 
   Communicator& communicator_;
   std::size_t to_;
-  Tag tag_;
+  Label label_;
   std::array<Send, kWindow> sends_;
   bool is_behind_ = false;
 };

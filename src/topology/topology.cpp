@@ -248,6 +248,19 @@ void Topology::column_log_sums(std::span<const double> phi, std::span<const doub
   exchange_->column_logs_out(part.data(), sums.data());
 }
 
+void Topology::row_logs_of_released(std::span<const double> known_psi, std::span<double> sums) {
+  std::vector<double> part(row_block_.rows());
+  row_block_.row_log_sums(known_psi.first(row_block_.columns()), part);
+  exchange_->rows_out(Payload::release, 1, part.data(), sums.data());
+}
+
+void Topology::column_logs_of_released(std::span<const double> known_phi, std::span<double> sums) {
+  const std::vector<double> no_weights(known_phi.size());
+  std::vector<double> part(column_block().columns());
+  column_block().column_log_sums(known_phi, no_weights, part);
+  exchange_->columns_out(Payload::release, 1, part.data(), nullptr, sums.data());
+}
+
 // Sums over the rows of the block that forms K v. Their part of other clients' columns is sent to those clients.
 std::vector<PlanSums> Topology::plan_sums(std::span<const double> phi, std::span<const double> psi, std::size_t targets,
                                           const double* u, const double* v) {

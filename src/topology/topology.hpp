@@ -129,6 +129,29 @@ class Topology {
   [[nodiscard]] std::vector<PlanSums> plan_sums(std::span<const double> phi, std::span<const double> psi,
                                                 std::size_t targets, const double* u, const double* v);
 
+  // For private runs (src/mechanism). First without messages, for topologies whose clients hold their own rows whole:
+  // psi and log-sums of all columns, phi of the own rows.
+  void own_row_logs(std::span<const double> psi, std::span<double> sums) { row_block_.row_log_sums(psi, sums); }
+  void own_column_logs(std::span<const double> phi, std::span<const double> log_weights, std::span<double> sums) {
+    row_block_.column_log_sums(phi, log_weights, sums);
+  }
+  [[nodiscard]] double own_plan_cost(std::span<const double> phi, std::span<const double> psi,
+                                     std::span<const double> u, std::span<const double> v) {
+    return row_block_.plan_sums(phi, psi, 1, u.data(), v.data()).front().cost.total();
+  }
+  // Then with messages, of kind release: own slices to those who need them, and log-sums of what is known here to the
+  // owners of rows and columns.
+  [[nodiscard]] Exchanges::Known rows_known() const { return exchange_->rows(); }
+  [[nodiscard]] Exchanges::Known columns_known() const { return exchange_->columns(); }
+  [[nodiscard]] std::vector<double> release_rows(std::size_t targets, const double* own) {
+    return known_rows(Payload::release, targets, own);
+  }
+  [[nodiscard]] std::vector<double> release_columns(std::size_t targets, const double* own) {
+    return known_columns(Payload::release, targets, own);
+  }
+  void row_logs_of_released(std::span<const double> known_psi, std::span<double> sums);
+  void column_logs_of_released(std::span<const double> known_phi, std::span<double> sums);
+
   /// Reads of the kernel per iteration.
   [[nodiscard]] Passes passes() const { return is_fused_ ? Passes::fused : Passes::two; }
   /// Describes how a pass goes over the rows of the kernel; empty if there is no choice.

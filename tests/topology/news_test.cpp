@@ -35,7 +35,7 @@ TEST(News, AReceiverThatDoesNotReadCostsNoMemory) {
     if (communicator.rank() == 1) {
       // Reads only when the other has published everything.
       communicator.receive({}, 0, on(Tag::first_free));
-      Inbox inbox(communicator, 0, Tag::news_v, 1, 1);
+      Inbox inbox(communicator, 0, {Tag::news_v, Payload::slice}, 1, 1);
       while (inbox.stamp().iteration < 10'000) {
         communicator.wait(inbox.next());
         EXPECT_GT(inbox.take(), 0U);
@@ -45,7 +45,7 @@ TEST(News, AReceiverThatDoesNotReadCostsNoMemory) {
       return;
     }
     SendCounter counter(communicator);
-    Outbox outbox(counter, 1, Tag::news_v);
+    Outbox outbox(counter, 1, {Tag::news_v, Payload::slice});
     std::vector<double> newest;
     for (int k = 1; k <= 10'000; ++k) outbox.publish(newest = message(k, k, k), 0);
     EXPECT_EQ(counter.sends, kWindow);
@@ -74,7 +74,7 @@ TEST(News, OlderAndForeignOnesAreDropped) {
       communicator.send({}, 1, on(Tag::first_free));
       return;
     }
-    Inbox inbox(communicator, 0, Tag::news_u, 1, 1);
+    Inbox inbox(communicator, 0, {Tag::news_u, Payload::slice}, 1, 1);
     communicator.receive({}, 0, on(Tag::first_free));  // all four have been taken by then
     EXPECT_EQ(inbox.take(), 1U);
     EXPECT_EQ(inbox.stamp().iteration, 5);

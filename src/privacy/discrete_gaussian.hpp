@@ -8,8 +8,10 @@
 namespace fedsinkhorn {
 
 /// Integers x with probability proportional to exp(-x^2 / (2 sigma^2)), drawn as Canonne, Kamath and Steinke (2020) do:
-/// a discrete Laplace, rejected. There is no floating point, so no rounding to attack, and every probability is what it
-/// says, but for this: what lies beyond 2^20 sigma, a share of less than exp(-2^38), is never drawn.
+/// a discrete Laplace, rejected. There is no floating point, so no rounding to attack, and probabilities are exact, but
+/// for the far tail: beyond 2^20 sigma, where less than exp(-2^38) of them lies, numbers may be left out. How long a
+/// draw takes depends on what is drawn: who can time single draws learns something about them.
+/// Immutable; threads may share it, each with its own bits.
 class DiscreteGaussian {
  public:
   /// sigma = numerator / denominator. Throws std::invalid_argument unless 0 < sigma <= 2^40, and, with the fraction
@@ -20,7 +22,7 @@ class DiscreteGaussian {
   [[nodiscard]] std::int64_t operator()(RandomBits& random) const;
 
  private:
-  /// |y| as U + t V, with U < t.
+  /// |y| = u + t v, with u < t.
   struct Magnitude {
     std::uint64_t u;
     std::uint64_t v;

@@ -68,8 +68,8 @@ std::pair<double, double> enclose_root(const Function& f, double low, double hig
   if (at_low == 0) return {low, low};
   if (at_high == 0) return {high, high};
   std::uintmax_t evaluations = 200;
-  return boost::math::tools::toms748_solve(f, low, high, at_low, at_high,
-                                           boost::math::tools::eps_tolerance<double>(), evaluations);
+  return boost::math::tools::toms748_solve(f, low, high, at_low, at_high, boost::math::tools::eps_tolerance<double>(),
+                                           evaluations);
 }
 
 std::vector<double> orders() {
@@ -87,8 +87,9 @@ double composed_mu(std::span<const GaussianRelease> releases) {
   for (const GaussianRelease& release : releases) {
     require(release.sensitivity >= 0, "sensitivity", release.sensitivity);
     require(release.sigma >= 0, "sigma", release.sigma);
-    require(release.count >= 0, "count", release.count);
+    require(release.count >= 0 && std::isfinite(release.count), "count", release.count);
     if (release.sensitivity == 0 || release.count == 0) continue;
+    if (std::isinf(release.sensitivity)) return kInfinity;
     own.push_back(std::sqrt(release.count) * (release.sensitivity / release.sigma));
   }
   const double largest = own.empty() ? 0 : *std::max_element(own.begin(), own.end());
@@ -161,9 +162,11 @@ double calibrated_mu(double epsilon, double delta) {
 
 double calibrated_sigma(double epsilon, double delta, double sensitivity, double releases) {
   require(sensitivity >= 0, "sensitivity", sensitivity);
-  require(releases >= 1, "releases", releases);
+  require(releases >= 1 && std::isfinite(releases), "releases", releases);
   if (sensitivity == 0) return 0;
   double sigma = std::sqrt(releases) * (sensitivity / calibrated_mu(epsilon, delta));
+  if (std::isinf(sigma)) return sigma;
+  sigma = std::max(sigma, std::numeric_limits<double>::min());  // 0 would be no noise at all
   const auto cost = [&] {
     return exact_epsilon(composed_mu(std::array{GaussianRelease{sensitivity, sigma, releases}}), delta);
   };

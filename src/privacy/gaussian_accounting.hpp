@@ -21,8 +21,8 @@ struct GaussianRelease {
   double count = 1;
 };
 
-/// mu of all releases together: sqrt(sum of count sensitivity^2 / sigma^2). Infinite without noise, unless nothing can
-/// move.
+/// mu of all releases together: sqrt(sum of count sensitivity^2 / sigma^2). A release that cannot move counts for
+/// nothing; one without noise, or without a bound on how it moves, makes mu infinite.
 [[nodiscard]] double composed_mu(std::span<const GaussianRelease> releases);
 
 /// mu >= 0, epsilon >= 0. Right to 1e-12 of itself.
@@ -41,7 +41,7 @@ enum class Conversion {
 struct RenyiBound {
   double epsilon;
   double order;    ///< that gives it
-  bool is_at_end;  ///< of the grid: an order outside of it would give less
+  bool is_at_end;  ///< of the grid: an order outside of it may give less
 };
 
 /// The least over the orders 1.1, 1.2, ..., 10.9, 11, 12, ..., 63, 128, 256, 512 and 1024. Never below exact_epsilon.
@@ -50,7 +50,8 @@ struct RenyiBound {
 /// The largest mu with exact_epsilon(mu, delta) <= epsilon, rounded down. epsilon > 0.
 [[nodiscard]] double calibrated_mu(double epsilon, double delta);
 
-/// The least sigma for that many equal releases, at least 1, rounded up: accounted for again, they cost epsilon or less.
+/// The least sigma for that many equal releases, at least 1, rounded up: accounted for again, they cost epsilon or
+/// less. Infinite where float64 cannot hold it.
 [[nodiscard]] double calibrated_sigma(double epsilon, double delta, double sensitivity, double releases);
 
 }  // namespace fedsinkhorn

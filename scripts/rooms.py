@@ -13,7 +13,7 @@ LEVELS = [
     ["core"],
     ["options"],
     ["simd", "io", "comm", "synthetic", "report"],
-    ["cost"],
+    ["privacy", "cost"],
     ["problem", "kernel"],
     ["backend/cpu", "backend/cuda"],
     ["topology"],

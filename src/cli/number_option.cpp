@@ -189,6 +189,12 @@ CLI::Option* add_integer_list(CLI::App& app, const std::string& flag, std::vecto
                   [range](std::string& word) { return normalize_integer(word, range); });
 }
 
+CLI::Option* add_integer_list(CLI::App& app, const std::string& flag, std::vector<std::uint64_t>& values,
+                              IntegerRange range, const std::string& description) {
+  return add_list(app, flag, values, description,
+                  [range](std::string& word) { return normalize_integer(word, range); });
+}
+
 CLI::Option* add_real_list(CLI::App& app, const std::string& flag, std::vector<double>& values,
                            const std::string& description) {
   return add_list(app, flag, values, description, [](std::string& word) { return normalize_real(word); });

@@ -32,6 +32,8 @@ struct IntegerRange {
 /// An option that takes several numbers, `--flag 1,2,3`. Empty elements are refused.
 CLI::Option* add_integer_list(CLI::App& app, const std::string& flag, std::vector<int>& values, IntegerRange range,
                               const std::string& description);
+CLI::Option* add_integer_list(CLI::App& app, const std::string& flag, std::vector<std::uint64_t>& values,
+                              IntegerRange range, const std::string& description);
 CLI::Option* add_real_list(CLI::App& app, const std::string& flag, std::vector<double>& values,
                            const std::string& description);
 

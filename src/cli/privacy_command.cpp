@@ -1,4 +1,4 @@
-// fedsinkhorn privacy: what leaves a client.
+// fedsinkhorn privacy: what leaves a client. What noise guarantees is in privacy_account_command.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flag_names.hpp"
+#include "cli/privacy_account_command.hpp"
 #include "cli/speaker.hpp"
 #include "cli/suggestion.hpp"
 #include "cli/word_option.hpp"
@@ -154,7 +155,8 @@ void make_key(const std::string& path) {
 }  // namespace
 
 void add_privacy_command(CLI::App& app) {
-  CLI::App* privacy = app.add_subcommand("privacy", "Show what leaves a client, and what that reveals");
+  CLI::App* privacy =
+      app.add_subcommand("privacy", "Show what leaves a client, what that reveals, and what noise guarantees");
   privacy->require_subcommand(1);
 
   const auto arguments = std::make_shared<Arguments>();
@@ -179,6 +181,9 @@ void add_privacy_command(CLI::App& app) {
       ->check(not_empty())
       ->required();
   key->callback([path] { make_key(*path); });
+
+  add_account_command(*privacy);
+  add_calibrate_command(*privacy);
 }
 
 }  // namespace fedsinkhorn

@@ -337,7 +337,7 @@ TEST_F(CompletionTest, Commands) {
   EXPECT_EQ(offered("fedsinkhorn ''"),
             (Words{"--help", "--version", "demo", "generate", "help", "info", "privacy", "solve"}));
   EXPECT_EQ(offered("fedsinkhorn help gen"), Words{"generate"});
-  EXPECT_EQ(offered("fedsinkhorn privacy ''"), (Words{"--help", "explain", "key"}));
+  EXPECT_EQ(offered("fedsinkhorn privacy ''"), (Words{"--help", "account", "calibrate", "explain", "key"}));
 }
 
 TEST_F(CompletionTest, Options) {

@@ -17,7 +17,7 @@ LEVELS = [
     ["problem", "kernel"],
     ["backend/cpu", "backend/cuda"],
     ["topology"],
-    ["method"],
+    ["method", "mechanism"],
     ["registry", "iteration"],
     ["solve"],
     ["cli"],

@@ -13,6 +13,7 @@
 #include "core/printable.hpp"
 #include "core/processors.hpp"
 #include "io/hint.hpp"
+#include "io/privacy_report.hpp"
 #include "io/privacy_sentence.hpp"
 
 namespace fedsinkhorn {
@@ -82,6 +83,19 @@ std::string costs_lines(const Result& result) {
   return text;
 }
 
+/// Of a private run: nothing that was not released.
+std::string released_lines(const Result& result) {
+  std::string text;
+  if (!std::isnan(result.error.b)) {
+    text += table_line(
+        "error", fmt::format("columns {:.2e} as released, noise included ({})", result.error.b, name_of(result.norm)));
+  }
+  if (!std::isnan(result.cost.linear))
+    text += table_line("<P, C>", fmt::format("{:.6g} as released", result.cost.linear));
+  for (const auto& [name, value] : privacy_lines(result.privacy)) text += table_line(name, value);
+  return text;
+}
+
 /// What is coarser than float32.
 std::string what_is_coarse(Precision precision) {
   if (precision == Precision::bfloat16) return ", kernel entries to 2^-9";
@@ -97,10 +111,15 @@ std::string summary_table(const Result& result, const Options& options, double e
   text += outcome(result, options) + "\n";
   line("problem", fmt::format("{} x {}{}, epsilon {:g}", result.rows, result.columns,
                               result.targets > 1 ? fmt::format(", {} targets", result.targets) : "", epsilon));
-  line("error", fmt::format("rows {:.2e}, columns {:.2e} ({}{}{})", result.error.a, result.error.b,
-                            name_of(result.norm), result.targets > 1 ? ", worst target" : "",
-                            has_mass_one(result) ? "" : fmt::format(", of a mass of {:g}", result.mass)));
-  text += costs_lines(result);
+  const bool is_private = !result.privacy.mechanism.empty();
+  if (is_private) {
+    text += released_lines(result);
+  } else {
+    line("error", fmt::format("rows {:.2e}, columns {:.2e} ({}{}{})", result.error.a, result.error.b,
+                              name_of(result.norm), result.targets > 1 ? ", worst target" : "",
+                              has_mass_one(result) ? "" : fmt::format(", of a mass of {:g}", result.mass)));
+    text += costs_lines(result);
+  }
   const double iterations = static_cast<double>(std::max<std::int64_t>(1, result.iterations));
   const double in_all = result.clock_is_virtual ? result.virtual_seconds : result.wall_seconds;
   line("time", fmt::format("{:.3g} s iterating ({:.3g} ms each), {:.3g} s in all", result.solve_seconds,
@@ -122,9 +141,9 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("simulated", fmt::format("{:.6g} virtual seconds, seed {}; times above are virtual, too",
                                   result.virtual_seconds, options.scenario.seed));
   }
+  const std::string kernel = fmt::format("{} kernel of {}", name_of(options.kernel), human_bytes(result.kernel_bytes));
   line("ran on",
-       fmt::format("{}, {} kernel of {}, {}", processors_line(result), name_of(options.kernel),
-                   human_bytes(result.kernel_bytes),
+       fmt::format("{}, {}, {}", processors_line(result), is_private ? "sums in logs" : kernel,
                    options.precision == Precision::digits50 ? "50 digits" : std::string(name_of(options.precision))));
   if (is_reduced(options.precision)) {
     line("precision", fmt::format("reduced{}; on the exact costs the errors are {:.1e} and {:.1e}",
@@ -140,7 +159,7 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("note", fmt::format("rounded to float64, f and g alone define a plan that is off by up to {:.1e}",
                              result.rounding_error));
   }
-  if (std::isnan(result.cost.linear)) {
+  if (std::isnan(result.cost.linear) && !is_private) {
     line("note", "interrupted: to evaluate the costs would have taken another pass over all pairs");
   }
   if (result.threads > processors_allowed()) {

@@ -12,6 +12,7 @@
 #include "core/names.hpp"
 #include "fedsinkhorn/version.hpp"
 #include "io/hint.hpp"
+#include "io/privacy_report.hpp"
 #include "io/privacy_sentence.hpp"
 #include "options/option_table.hpp"
 
@@ -207,6 +208,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["cost"] = costs(result.cost);
   add_options(json, result, options, epsilon);
   add_what_ran(json, result, options);
+  if (!result.privacy.mechanism.empty()) json["privacy"] = privacy_json(result.privacy);
   if (const std::string privacy = privacy_sentence(result, options); !privacy.empty()) json["privacy"] = privacy;
   json["client_count"] = result.client_count;
   json["clients"] = Json::array();

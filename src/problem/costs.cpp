@@ -114,21 +114,20 @@ void agree_on_reach(const Collectives& clients, CheckedProblem& checked) {
   agree_on_range(clients, checked);
 }
 
-CostScan scan_own(const CheckedProblem& checked, const ScanSettings& settings) {
+void scan_own(const CheckedProblem& checked, const ScanSettings& settings, CostScan& scan) {
   const Held held = held_by(checked);
-  const CostScan scan = checked.costs->scan({.costs = checked.costs,
-                                             .rows = numbers_of(held.rows),
-                                             .columns = numbers_of(held.columns),
-                                             .first_held = checked.first_held_row,
-                                             .all_rows = checked.rows.given,
-                                             .all_columns = checked.columns.given},
-                                            settings);
+  scan = checked.costs->scan({.costs = checked.costs,
+                              .rows = numbers_of(held.rows),
+                              .columns = numbers_of(held.columns),
+                              .first_held = checked.first_held_row,
+                              .all_rows = checked.rows.given,
+                              .all_columns = checked.columns.given},
+                             settings);
   if (const auto& bad = scan.first_bad) {
     throw InputError(checked.input.names.cost,
                      fmt::format("entry ({}, {}) is {}", bad->row - checked.first_held_row, bad->column, bad->value),
                      "costs must be numbers, or +inf for a forbidden pair");
   }
-  return scan;
 }
 
 bool are_equal(const Collectives& clients, const Fingerprint& own) {
@@ -169,7 +168,7 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
   const bool may_be_symmetric =
       checked.layout.whole_columns && checked.clients > 1 && checked.rows.given_slices == checked.columns.given_slices;
   CostScan scan;
-  agree(clients, [&] { scan = scan_own(checked, {may_be_symmetric, threads, simd, stop}); });
+  agree(clients, [&] { scan_own(checked, {may_be_symmetric, threads, simd, stop}, scan); });
   if (clients.sums() != nullptr) {
     std::vector<bool> has_forbidden = {scan.has_forbidden};
     any_of_all(clients, has_forbidden);
@@ -190,7 +189,7 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
 void check_own_costs(int threads, const cpu::Simd& simd, const StopRequest& stop, CheckedProblem& checked) {
   if (!checked.costs_from_points) {
     CostScan scan;
-    scan = scan_own(checked, {false, threads, simd, stop});
+    scan_own(checked, {false, threads, simd, stop}, scan);
     checked.largest_cost = scan.largest;
     checked.has_forbidden_pairs = scan.has_forbidden;
   } else if (!held_by(checked).rows.empty()) {

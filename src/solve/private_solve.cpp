@@ -125,4 +125,17 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
   return result;
 }
 
+void add_up_errors(std::span<const std::optional<Result>> results, Result& result) {
+  for (std::size_t t = 0; t < result.trace.size(); ++t) {
+    ErrorPart all{};
+    for (const std::optional<Result>& own : results) {
+      const std::vector<double>& parts =
+          (own && own->this_client != result.this_client ? *own : result).privacy.own_errors;
+      if (t >= parts.size()) return;
+      all = combined(result.norm, all, {parts[t], 0});
+    }
+    result.trace[t].error_a = error_of(result.norm, all);
+  }
+}
+
 }  // namespace fedsinkhorn

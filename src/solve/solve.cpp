@@ -15,6 +15,7 @@
 #include "solve/client_solve.hpp"
 #include "solve/link.hpp"
 #include "solve/memory_needs.hpp"
+#include "solve/private_solve.hpp"
 #include "solve/session.hpp"
 
 namespace fedsinkhorn {
@@ -57,6 +58,7 @@ Result joined(std::vector<std::optional<Result>>& results) {
     result.kernel_bytes += own.kernel_bytes;
     result.exchanges = std::max(result.exchanges, own.exchanges);
   }
+  add_up_errors(results, result);
   return result;
 }
 

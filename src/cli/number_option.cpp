@@ -181,6 +181,15 @@ CLI::Validator real(double most) {
   return {[most](std::string& word) { return normalize_real(word, most); }, "", "real"};
 }
 
+CLI::Validator integer_or_auto(IntegerRange range) {
+  return {[range](std::string& word) {
+            if (word != "auto") return normalize_integer(word, range);
+            word = "0";
+            return std::string();
+          },
+          "", "integer or auto"};
+}
+
 CLI::Validator seed() { return integer({0, std::numeric_limits<std::uint64_t>::max()}); }
 
 CLI::Option* add_integer_list(CLI::App& app, const std::string& flag, std::vector<int>& values, IntegerRange range,

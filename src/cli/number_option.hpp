@@ -25,6 +25,8 @@ struct IntegerRange {
 
 /// For Option::transform.
 [[nodiscard]] CLI::Validator integer(IntegerRange range);
+/// The word auto as well, which becomes 0.
+[[nodiscard]] CLI::Validator integer_or_auto(IntegerRange range);
 [[nodiscard]] CLI::Validator real(double most = std::numeric_limits<double>::max());
 /// From 0 to 2^64 - 1.
 [[nodiscard]] CLI::Validator seed();

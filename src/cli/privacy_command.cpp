@@ -27,6 +27,7 @@ namespace {
 struct Arguments {
   std::string topology = "row-reduce";
   std::string policy = "open";
+  std::string mechanism = Options{}.mechanism;
   std::string server = "none";
   std::string format = "table";
 };
@@ -96,6 +97,7 @@ std::string as_table(const Disclosures& all) {
 std::string as_json(const Arguments& arguments, const Disclosures& all) {
   nlohmann::ordered_json json = {
       {"topology", arguments.topology}, {"policy", arguments.policy}, {"server", arguments.server}};
+  if (arguments.policy == "private") json["mechanism"] = arguments.mechanism;
   json["messages"] = nlohmann::ordered_json::array();
   for (const Disclosure& message : all.messages) {
     nlohmann::ordered_json phases;
@@ -137,11 +139,14 @@ std::vector<std::string> formats() { return {"table", "json"}; }
 void explain(const Arguments& arguments) {
   require_name("--topology", arguments.topology, names_in(topologies()));
   require_name("--policy", arguments.policy, names_in(policies()));
+  require_name("--mechanism", arguments.mechanism, names_in(mechanisms()));
   require_name("--server", arguments.server, servers());
   require_name("--format", arguments.format, formats());
-  const Disclosures all =
-      disclosures(topologies().find(arguments.topology, "`topology`"), policies().find(arguments.policy, "`policy`"),
-                  choice_named<Server>(arguments.server) == Server::sums);
+  Options options;
+  options.policy = arguments.policy;
+  options.mechanism = arguments.mechanism;
+  const Disclosures all = disclosures(topologies().find(arguments.topology, "`topology`"), policy_of(options),
+                                      choice_named<Server>(arguments.server) == Server::sums);
   if (speaks_for_all()) fmt::print("{}", arguments.format == "json" ? as_json(arguments, all) : as_table(all));
 }
 
@@ -169,7 +174,8 @@ void add_privacy_command(CLI::App& app) {
   };
   add("--topology", arguments->topology, "Who holds what", names_in(topologies()));
   add("--policy", arguments->policy, "What may leave a client", names_in(policies()));
-  add("--server", arguments->server, "With policy sums: who adds up", servers());
+  add("--mechanism", arguments->mechanism, "With policy private: what gets noise", names_in(mechanisms()));
+  add("--server", arguments->server, "With policy sums, or mechanism marginal: who adds up", servers());
   add("--format", arguments->format, "A table to read, or JSON", formats());
   command->callback([arguments] { explain(*arguments); });
 

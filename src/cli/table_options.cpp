@@ -38,7 +38,8 @@ struct FlagMaker {
   CLI::Option* operator()(std::int64_t Options::*member) const { return whole_number(member); }
   CLI::Option* operator()(int Options::*member) const { return whole_number(member); }
   CLI::Option* operator()(std::size_t Options::* /*member*/) const {
-    const auto read = integer(read_range(std::numeric_limits<std::int64_t>::max()));
+    const IntegerRange range = read_range(std::numeric_limits<std::int64_t>::max());
+    const auto read = option.default_text == "auto" ? integer_or_auto(range) : integer(range);
     CLI::Option* flag = add(arguments.counts[option.field])->transform(read);
     if (!option.old_flag.empty()) {
       const std::string old(option.old_flag);

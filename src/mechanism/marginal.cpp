@@ -13,6 +13,7 @@
 
 #include "comm/secure_sums.hpp"
 #include "core/exact_sum.hpp"
+#include "cost/cost_source.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "mechanism/marginal_plan.hpp"
 #include "mechanism/mechanism.hpp"
@@ -26,11 +27,7 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 MarginalShape shape_of(const CheckedProblem& problem) {
-  return {.rows = problem.rows.given,
-          .targets = problem.targets,
-          .clients = problem.clients,
-          .b = problem.b,
-          .may_costs_be_negative = !problem.costs_from_points};
+  return {.rows = problem.rows.given, .targets = problem.targets, .clients = problem.clients, .b = problem.b};
 }
 
 class Marginal {
@@ -87,7 +84,7 @@ class Marginal {
       if (b > 0) g_[j] += omega * epsilon_ * std::log(b / std::max(rho[j], floor));
     }
     iterations_ = t + 1;
-    context_.on_release(iterations_, error_);
+    context_.on_release(iterations_, plan_.releases, error_);
     return true;
   }
 
@@ -127,7 +124,8 @@ class Marginal {
       words[j] = static_cast<Word>(noise.blur(own[j], context_.random));
     }
     words.back() = words_of_flags({context_.stop.is_made()})[0];
-    if (SecureSums* sums = context_.topology.clients().sums()) sums->add_up(Payload::release, words);
+    SecureSums* sums = context_.topology.clients().sums();
+    if (sums != nullptr && problem_.clients > 1) sums->add_up(Payload::release, words);
     for (std::size_t j = 0; j < own.size(); ++j) released[j] = noise.number(static_cast<SignedWord>(words[j]));
     return words.back() == 0;
   }
@@ -168,24 +166,34 @@ class Marginal {
     const GridNoise noise(plan_.cost_sigma / honest_);
     const LedgerLine line = line_of_cost(noise);
     if (!ledger_.affords({&line, 1})) return;
-    std::vector<double> own(problem_.targets);
-    const std::vector<double> ones(m_, 1.0);
-    for (std::size_t k = 0; k < problem_.targets; ++k) {
-      const std::vector<double> f = own_f(k);
-      std::vector<double> phi(n_);
-      std::vector<double> u(n_);
-      for (std::size_t i = 0; i < n_; ++i) {
-        if (!std::isfinite(f[i])) continue;
-        phi[i] = f[i] - epsilon_ * std::log(problem_.a[i]);
-        u[i] = problem_.a[i];
-      }
-      own[k] = context_.topology.own_plan_cost(phi, {g_.data() + k * m_, m_}, u, ones);
-    }
+    const std::vector<double> own = own_costs();
     ledger_.enter(line);
     std::vector<double> released(own.size());
     (void)release(noise, own, released);
+    if (context_.tap != nullptr) context_.tap->at_release(own, released);
     cost_ = 0;
     for (const double cost : released) cost_ += cost;
+  }
+
+  /// By target, sum_ij P_ij C_ij over the own rows, with costs cut off at 0 and at the bound.
+  [[nodiscard]] std::vector<double> own_costs() const {
+    const double most = context_.options.cost_bound;
+    const std::unique_ptr<CostSource> source = make_cost_source(problem_.block(), cpu::simd(context_.options.simd));
+    RowReader row(*source);
+    std::vector<ExactSum> sums(problem_.targets);
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double* costs = row(i);
+      for (std::size_t k = 0; k < problem_.targets; ++k) {
+        const double s = s_[k * n_ + i];
+        for (std::size_t j = 0; std::isfinite(s) && j < m_; ++j) {
+          const double share = std::exp((g_[k * m_ + j] - costs[j]) / epsilon_ - s);
+          if (share > 0) sums[k].add(problem_.a[i] * share * std::clamp(costs[j], 0.0, most));
+        }
+      }
+    }
+    std::vector<double> costs(sums.size());
+    std::ranges::transform(sums, costs.begin(), [](const ExactSum& sum) { return sum.total(); });
+    return costs;
   }
 
   [[nodiscard]] std::vector<double> own_f(std::size_t target) const {

@@ -53,8 +53,7 @@ MarginalPlan plan_marginal(const Options& options, const MarginalShape& shape) {
   plan.record_mass = options.record_mass > 0 ? options.record_mass : 1 / static_cast<double>(shape.rows);
   plan.sensitivity = std::sqrt(2 * targets) * plan.record_mass * (1 + kRounding);
   if (options.cost_bound > 0) {
-    const double range = options.cost_bound * (shape.may_costs_be_negative ? 2 : 1);
-    plan.cost_sensitivity = std::sqrt(targets) * plan.record_mass * range * (1 + kRounding);
+    plan.cost_sensitivity = std::sqrt(targets) * plan.record_mass * options.cost_bound * (1 + kRounding);
   }
   const double extra = options.cost_bound > 0 ? 1 : 0;
   plan.sigma = options.noise;

@@ -15,7 +15,6 @@ struct MarginalShape {
   std::size_t targets = 1;
   std::size_t clients = 1;
   std::span<const double> b;  ///< targets x columns; total 1 each
-  bool may_costs_be_negative = false;
 };
 
 struct MarginalPlan {

@@ -41,8 +41,9 @@ struct MechanismContext {
   bool is_asynchronous = false;
   const StopRequest& stop;
   RandomBits& random;
-  /// Called at every release with the error of what was released; NaN if that says nothing about it.
-  std::function<void(std::int64_t iteration, double released_error)> on_release;
+  /// Called after every iteration with the number there will be, and the error of what was released; NaN if that says
+  /// nothing about it.
+  std::function<void(std::int64_t iteration, std::int64_t last, double released_error)> on_release;
   ReleaseTap* tap = nullptr;
 };
 

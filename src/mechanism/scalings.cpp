@@ -203,7 +203,7 @@ void Scalings::run_together() {
     if (tells) release(v_);
     tells ? void(v_.known = context_.topology.release_columns(targets_, v_.own.data())) : place_own(v_);
     ++iterations_;
-    context_.on_release(iterations_, kUnknown);
+    context_.on_release(iterations_, releases, kUnknown);
   }
 }
 

@@ -69,7 +69,7 @@ void Scalings::run_apart() {
     if (tells) bulletin.await_news();
     if (!half_step(SliceKind::v, u_, tells) || !half_step(SliceKind::u, v_, tells)) break;
     ++iterations_;
-    context_.on_release(iterations_, std::numeric_limits<double>::quiet_NaN());
+    context_.on_release(iterations_, releases, std::numeric_limits<double>::quiet_NaN());
   }
   (void)bulletin.part(iterations_, releases);
 }

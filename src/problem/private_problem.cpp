@@ -52,14 +52,6 @@ void check_record_mass(const CheckedProblem& checked, const Options& options) {
                    "give a larger one, or other masses");
 }
 
-void check_cost_bound(const CheckedProblem& checked, const Options& options) {
-  if (options.cost_bound == 0 || checked.largest_cost <= options.cost_bound) return;
-  throw InputError(
-      checked.input.names.cost,
-      fmt::format("costs are up to {:g}, more than `cost_bound` {:g}", checked.largest_cost, options.cost_bound),
-      "give a larger one");
-}
-
 /// Of public numbers: FNV-1a.
 class Fingerprint64 {
  public:
@@ -121,7 +113,6 @@ CheckedProblem check_private_problem(const Problem& problem, const Options& opti
     keep_own_masses(public_columns, checked);
     check_own_costs(threads, cpu::simd(options.simd), stop, checked);
     if (public_columns) check_record_mass(checked, options);
-    if (public_columns) check_cost_bound(checked, options);
   });
   if (public_columns) require_same_columns(clients, checked);
   return checked;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fedsinkhorn/error.hpp"
+#include "registry/disclosure_parts.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -339,21 +340,6 @@ constexpr std::string_view kSharedShapeReveals = "How large each client's part i
 constexpr std::string_view kVerdict = "whether its input is good; if not, that it is not";
 constexpr std::string_view kVerdictReveals = "Which client refused its input; the reason stays with it.";
 
-std::vector<Disclosure> among_clients() {
-  return {
-      {{setup}, Payload::options, plain, kAll, "client 0's options", "The options of the run."},
-      {{setup}, Payload::shape, plain, kAll, kSharedShape, kSharedShapeReveals},
-      {{setup}, Payload::text, plain, kAll, kVerdict, kVerdictReveals},
-      {{setup},
-       Payload::keys,
-       plain,
-       kAll,
-       "its public key and a random number; from client 0 a common key, enciphered for each client",
-       "Nothing, unless somebody replaces keys on their way."},
-      {{results}, Payload::control, plain, kAll, "that it has finished", "When each client has finished."},
-  };
-}
-
 Disclosure requests(std::vector<Phase> phases) {
   return {std::move(phases),
           Payload::control,
@@ -372,9 +358,28 @@ Disclosure keys_by_server() {
           "Nothing to a server that passes them on; one that replaces them can read sums and summands."};
 }
 
-std::vector<Disclosure> by_server() {
+}  // namespace
+
+std::vector<Disclosure> quiet_setup(bool sums) {
+  std::vector<Disclosure> messages = {
+      {{setup}, Payload::options, plain, kAll, "client 0's options", "The options of the run."},
+      {{setup}, Payload::shape, plain, kAll, kSharedShape, kSharedShapeReveals},
+      {{setup}, Payload::text, plain, kAll, kVerdict, kVerdictReveals},
+      {{results}, Payload::control, plain, kAll, "that it has finished", "When each client has finished."},
+  };
+  if (!sums) return messages;
+  messages.push_back({{setup},
+                      Payload::keys,
+                      plain,
+                      kAll,
+                      "its public key and a random number; from client 0 a common key, enciphered for each client",
+                      "Nothing, unless somebody replaces keys on their way."});
+  return messages;
+}
+
+std::vector<Disclosure> served_setup(std::vector<Phase> phases) {
   return {
-      requests({setup, rounds, rebuilds, results}),
+      requests(std::move(phases)),
       keys_by_server(),
       {{setup}, Payload::options, masked, kSummed, "client 0's options", "The options of the run."},
       {{setup}, Payload::shape, masked, kSummed, kSharedShape, kSharedShapeReveals},
@@ -382,6 +387,8 @@ std::vector<Disclosure> by_server() {
       {{results}, Payload::control, masked, kSummed, "that it has finished", "Nothing else."},
   };
 }
+
+namespace {
 
 std::vector<Remark> sums_remarks(bool has_server) {
   return {
@@ -410,7 +417,8 @@ std::vector<Remark> sums_remarks(bool has_server) {
 }
 
 Disclosures sums_row_reduce(bool has_server) {
-  Disclosures all{has_server ? by_server() : among_clients(), sums_remarks(has_server)};
+  Disclosures all{has_server ? served_setup({setup, rounds, rebuilds, results}) : quiet_setup(true),
+                  sums_remarks(has_server)};
   append(all.messages, masked_data());
   return all;
 }
@@ -434,6 +442,11 @@ constexpr std::array<OpenEntry, 5> kOpenTopologies = {{{"all-to-all", open_all_t
                                                        {"row-reduce", open_row_reduce},
                                                        {"async", open_async}}};
 
+/// Of policy private, whatever the mechanism.
+bool may_release(const PolicyEntry& policy) {
+  return policy.rules[static_cast<std::size_t>(Payload::release)] != May::never;
+}
+
 void require_pair(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
   if (policy.adds_securely && !topology.only_open.empty()) {
     throw InputError("`policy`",
@@ -444,10 +457,16 @@ void require_pair(const TopologyEntry& topology, const PolicyEntry& policy, bool
     throw InputError("`server`", fmt::format("adds up masked sums, and with policy {} there are none", policy.name),
                      "add `policy` sums");
   }
+  if (may_release(policy) && !policy.adds_securely && (topology.only_open.empty() || topology.name == "grid")) {
+    throw InputError("`mechanism`", fmt::format("scalings is not for topology {}", topology.name),
+                     "use all-to-all, star or async, or `mechanism` marginal");
+  }
 }
 
 Disclosures unordered(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
   if (!topology.several_clients) return centralized(has_server);
+  if (may_release(policy))
+    return policy.adds_securely ? marginal_disclosures(has_server) : scalings_disclosures(topology);
   if (policy.adds_securely && topology.name == "row-reduce") return sums_row_reduce(has_server);
   for (const OpenEntry& entry : kOpenTopologies) {
     if (!policy.adds_securely && entry.topology == topology.name) return entry.of();

@@ -86,7 +86,7 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
   const Timer timer;
   const StopRequest stop(options.interrupt);
   const std::unique_ptr<RandomBits> random = random_bits_for(options, clients.rank());
-  const auto on_release = [&](std::int64_t number, double error) {
+  const auto on_release = [&](std::int64_t number, std::int64_t last, double error) {
     trace.push_back({.iteration = number,
                      .seconds = timer.seconds(),
                      .error_a = kUnknown,
@@ -94,7 +94,7 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
                      .epsilon = checked.epsilon});
     if (!options.on_check) return;
     options.on_check({.iteration = number,
-                      .max_iterations = static_cast<std::int64_t>(options.releases),
+                      .max_iterations = last,
                       .seconds = timer.seconds(),
                       .error_a = kUnknown,
                       .error_b = error,

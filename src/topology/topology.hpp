@@ -135,10 +135,6 @@ class Topology {
   void own_column_logs(std::span<const double> phi, std::span<const double> log_weights, std::span<double> sums) {
     row_block_.column_log_sums(phi, log_weights, sums);
   }
-  [[nodiscard]] double own_plan_cost(std::span<const double> phi, std::span<const double> psi,
-                                     std::span<const double> u, std::span<const double> v) {
-    return row_block_.plan_sums(phi, psi, 1, u.data(), v.data()).front().cost.total();
-  }
   // Then with messages, of kind release: own slices to those who need them, and log-sums of what is known here to the
   // owners of rows and columns.
   [[nodiscard]] Exchanges::Known rows_known() const { return exchange_->rows(); }

@@ -1,0 +1,79 @@
+// What leaves a client of a private run.
+#include <utility>
+
+#include "registry/disclosure_parts.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+using enum Phase;
+using enum Form;
+
+constexpr std::string_view kReveals = "What (epsilon, delta) allows: the summary says how much, and of what.";
+
+constexpr Remark kEverythingSeen = {
+    "Everything seen",
+    "Whoever reads all messages, g, the trace and the summary learns no more about a record than the summary's epsilon "
+    "and delta allow. Besides, it sees options, sizes, the number of releases and their timing, and whether a client "
+    "refused its input. Files that a client writes for itself, f and the plan, are its own data."};
+
+constexpr Remark kHonest = {
+    "Honest but curious",
+    "Clients follow the program and look at what they get. One that adds no noise weakens what the others' noise must "
+    "do alone (`colluding`); one that lies can spoil the result."};
+
+}  // namespace
+
+Disclosures marginal_disclosures(bool has_server) {
+  Disclosures all{has_server ? served_setup({setup, rounds, results}) : quiet_setup(true), {}};
+  all.messages.push_back({{rounds},
+                          Payload::release,
+                          masked,
+                          "all clients: the sum",
+                          "its rows' share of the columns' plan mass (with `cost_bound` of the cost, too), plus its "
+                          "share of the noise",
+                          kReveals});
+  all.remarks = {
+      kEverythingSeen,
+      {"Two clients",
+       "Each subtracts its own part, noise included, and has the other's with that one's noise alone: "
+       "the summary says what epsilon that is. `colluding` 1 makes up for it."},
+      {"Collusion",
+       "Clients that pool what they know take their own noise off the sum. With `colluding` t, the noise of any "
+       "clients - t of them is as much as the budget asks for."},
+      kHonest};
+  return all;
+}
+
+Disclosures scalings_disclosures(const TopologyEntry& topology) {
+  const bool is_star = topology.route == Route::through_root;
+  Disclosures all{quiet_setup(false), {}};
+  all.messages.push_back(
+      {{rounds},
+       Payload::release,
+       plain,
+       is_star ? "client 0, the server; the owner of a slice" : "all clients",
+       is_star ? "its log u and log v, clipped and with noise, to the server; log(K v) and log(K' u) from the server, "
+                 "which are computed from them and the costs"
+               : "its log u and log v, clipped and with noise",
+       kReveals});
+  all.messages.push_back({{rounds},
+                          Payload::control,
+                          plain,
+                          "all clients",
+                          "whether it wants to stop",
+                          "That somebody has interrupted it."});
+  all.remarks = {
+      kEverythingSeen,
+      {"Costs", is_star ? "They are the server's. What it tells clients are products with them: to clients they are "
+                          "not a secret."
+                        : "Every client holds the rows and columns of the costs that are its own, and so rows of "
+                          "others': costs are not a secret. Noise protects the masses."},
+      {"Two clients", "As with more: every release has all its noise."},
+      {"Collusion",
+       "None is needed to see releases, and it does not help: every client's noise protects its own data."},
+      kHonest};
+  return all;
+}
+
+}  // namespace fedsinkhorn

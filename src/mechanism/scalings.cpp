@@ -213,7 +213,7 @@ Released Scalings::run() {
   } else {
     run_together();
   }
-  if (iterations_ == 0 && status_ == Status::interrupted) throw Interrupted();
+  if (std::max(iterations_, most_iterations_) == 0 && status_ == Status::interrupted) throw Interrupted();
   if (!context_.random.is_private()) note_error(row_logs());
   Released released;
   released.status = status_;
@@ -282,6 +282,12 @@ void check_scalings(const Options& options, std::size_t /*clients*/) {
   if (k > 0 && options.release_every > 1) {
     throw InputError("`rows_moved`", "between releases, rows of a slice move each other: one record moves all of them",
                      "use all, or `release_every` 1");
+  }
+  if (options.topology == "async" && options.release_every > options.max_staleness) {
+    throw InputError("`release_every`",
+                     fmt::format("{} iterations are more than `max_staleness` {}: clients would wait for each other",
+                                 options.release_every, options.max_staleness),
+                     "give less, or a larger `max_staleness`");
   }
   if (options.release_every > 1 && options.topology == "star") {
     throw InputError("`release_every`", "the clients of a star cannot iterate without its server", "use 1");

@@ -53,6 +53,7 @@ class Scalings {
   Ledger ledger_;
   Status status_ = Status::budget_spent;
   std::int64_t iterations_ = 0;
+  std::int64_t most_iterations_ = 0;  // of any client, if they do not keep in step
   std::vector<double> own_errors_;
 };
 

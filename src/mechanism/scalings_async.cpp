@@ -61,17 +61,16 @@ void Scalings::run_apart() {
   while (iterations_ < releases && !bulletin.is_called()) {
     const bool tells = (iterations_ + 1) % options.release_every == 0 || iterations_ + 1 == releases;
     if (tells && !affords_releases()) break;
-    if (context_.stop.is_made()) {
-      status_ = Status::interrupted;
-      break;
-    }
+    if (context_.stop.is_made()) break;
     bulletin.take();
-    if (tells) bulletin.await_news();
+    // With iterations of its own to tell of, a client does not wait for others to tell theirs.
+    if (options.release_every == 1) bulletin.await_news();
     if (!half_step(SliceKind::v, u_, tells) || !half_step(SliceKind::u, v_, tells)) break;
     ++iterations_;
     context_.on_release(iterations_, releases, std::numeric_limits<double>::quiet_NaN());
   }
-  (void)bulletin.part(iterations_, releases);
+  most_iterations_ = bulletin.part(iterations_, releases);
+  if (wants_to_stop(context_.topology.clients(), context_.stop)) status_ = Status::interrupted;
 }
 
 }  // namespace fedsinkhorn

@@ -19,8 +19,8 @@ constexpr Remark kEverythingSeen = {
 
 constexpr Remark kHonest = {
     "Honest but curious",
-    "Clients follow the program and look at what they get. One that adds no noise weakens what the others' noise must "
-    "do alone (`colluding`); one that lies can spoil the result."};
+    "Clients follow the program and look at what they get. Count one that adds no noise among those that collude "
+    "(`colluding`). One that lies can spoil the result."};
 
 }  // namespace
 
@@ -72,7 +72,10 @@ Disclosures scalings_disclosures(const TopologyEntry& topology) {
       {"Two clients", "As with more: every release has all its noise."},
       {"Collusion",
        "None is needed to see releases, and it does not help: every client's noise protects its own data."},
-      kHonest};
+      {"Honest but curious",
+       "Clients follow the program and look at what they get. One that lies can spoil the result, but does not see "
+       "more "
+       "than releases."}};
   return all;
 }
 

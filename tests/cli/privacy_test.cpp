@@ -1,4 +1,5 @@
 // fedsinkhorn privacy explain.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,10 +27,18 @@ std::vector<std::string> all_tables() {
   std::vector<std::string> tables;
   for (const TopologyEntry& topology : topologies()) {
     for (const PolicyEntry& policy : policies()) {
-      if (policy.adds_securely && !topology.only_open.empty()) continue;
+      if (policy.asks_mechanism || (policy.adds_securely && !topology.only_open.empty())) continue;
       const std::string pair = "--topology " + std::string(topology.name) + " --policy " + std::string(policy.name);
       tables.push_back("privacy explain " + pair);
       if (policy.adds_securely) tables.push_back("privacy explain " + pair + " --server sums");
+    }
+  }
+  for (const MechanismEntry& mechanism : mechanisms()) {
+    for (const std::string_view topology : mechanism.topologies) {
+      const std::string all =
+          fmt::format("privacy explain --topology {} --policy private --mechanism {}", topology, mechanism.name);
+      tables.push_back(all);
+      if (mechanism.policy.adds_securely) tables.push_back(all + " --server sums");
     }
   }
   return tables;

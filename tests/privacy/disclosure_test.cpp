@@ -66,9 +66,21 @@ struct Pair {
   std::string topology;
   std::string policy;
   Server server;
+  std::string mechanism = "";  // of policy private
 
+  [[nodiscard]] const PolicyEntry& policy_entry() const {
+    Options options;
+    options.policy = policy;
+    if (!mechanism.empty()) options.mechanism = mechanism;
+    return policy_of(options);
+  }
   [[nodiscard]] Disclosures listed() const {
-    return disclosures(testing::topology_named(topology), policies().find(policy, "`policy`"), server == Server::sums);
+    return disclosures(testing::topology_named(topology), policy_entry(), server == Server::sums);
+  }
+  [[nodiscard]] std::vector<Trial> trials() const {
+    const TopologyEntry& entry = testing::topology_named(topology);
+    if (mechanism.empty()) return testing::trials(entry, policy, server);
+    return testing::private_trials(entry, mechanisms().find(mechanism, "`mechanism`"), server);
   }
 };
 
@@ -76,9 +88,17 @@ std::vector<Pair> all_pairs() {
   std::vector<Pair> pairs;
   for (const TopologyEntry& topology : topologies()) {
     for (const PolicyEntry& policy : policies()) {
-      if (policy.adds_securely && !topology.only_open.empty()) continue;
+      if (policy.asks_mechanism || (policy.adds_securely && !topology.only_open.empty())) continue;
       pairs.push_back({std::string(topology.name), std::string(policy.name), Server::none});
       if (policy.adds_securely) pairs.push_back({std::string(topology.name), std::string(policy.name), Server::sums});
+    }
+  }
+  for (const MechanismEntry& mechanism : mechanisms()) {
+    for (const std::string_view topology : mechanism.topologies) {
+      for (const Server server : {Server::none, Server::sums}) {
+        if (server == Server::sums && !mechanism.policy.adds_securely) continue;
+        pairs.push_back({std::string(topology), "private", server, std::string(mechanism.name)});
+      }
     }
   }
   return pairs;
@@ -87,14 +107,14 @@ std::vector<Pair> all_pairs() {
 class Disclosed : public ::testing::TestWithParam<Pair> {};
 INSTANTIATE_TEST_SUITE_P(Pairs, Disclosed, ::testing::ValuesIn(all_pairs()), [](const auto& info) {
   const Pair& pair = info.param;
-  return testing::without_dashes(pair.topology) + "_" + pair.policy + (pair.server == Server::sums ? "_server" : "");
+  return testing::without_dashes(pair.topology) + "_" + pair.policy + pair.mechanism +
+         (pair.server == Server::sums ? "_server" : "");
 });
 
 TEST_P(Disclosed, IsAllThatLeavesAndNothingElse) {
   const Kinds listed = kinds_in(GetParam().listed());
   Kinds ever;
-  for (const Trial& trial :
-       testing::trials(testing::topology_named(GetParam().topology), GetParam().policy, GetParam().server)) {
+  for (const Trial& trial : GetParam().trials()) {
     SCOPED_TRACE(trial.name);
     const Recording recording = testing::record_solve(trial.problems, trial.options);
     for (std::size_t client = 0; client < recording.results.size(); ++client) {
@@ -108,7 +128,7 @@ TEST_P(Disclosed, IsAllThatLeavesAndNothingElse) {
 }
 
 TEST_P(Disclosed, IsWhatThePolicyAllows) {
-  const PolicyEntry& policy = policies().find(GetParam().policy, "`policy`");
+  const PolicyEntry& policy = GetParam().policy_entry();
   for (const Disclosure& message : GetParam().listed().messages) {
     EXPECT_NO_THROW(policy.make()->check({message.kind, 1, 0, message.form})) << name_of(message.kind);
     EXPECT_FALSE(message.reveals.empty());

@@ -151,4 +151,53 @@ std::vector<Trial> trials(const TopologyEntry& topology, const std::string& poli
   return trials;
 }
 
+std::vector<Trial> private_trials(const TopologyEntry& topology, const MechanismEntry& mechanism, Server server) {
+  const std::size_t clients = topology.several_clients ? kClients : 1;
+  Options base;
+  base.topology = topology.name;
+  base.policy = "private";
+  base.mechanism = mechanism.name;
+  base.server = server;
+  base.threads = 1;
+  base.releases = 20;
+  base.noise = 0.05;
+  if (mechanism.public_columns) {
+    base.record_mass = 1;
+  } else {
+    base.clip = 6;
+  }
+  const OwnedProblem ordinary = random_problem(13, 11, 0.2, 75);
+  std::vector<Trial> trials;
+  const auto add = [&](const char* name, std::vector<Problem> problems, const auto& change) {
+    Options options = base;
+    change(options);
+    trials.push_back({name, std::move(problems), std::move(options)});
+  };
+  const auto as_it_is = [](Options&) {};
+  add("Defaults", whole(ordinary, clients), as_it_is);
+  add("SeveralTargets", whole(random_problem(12, 10, 0.05, 77, 3), clients), as_it_is);
+  add("ForbiddenPairs", whole(with_forbidden_pairs(), clients), as_it_is);
+  add("Interrupted", whole(ordinary, clients), [](Options& options) { options = interrupted(options); });
+  add("Seeded", whole(ordinary, clients), [](Options& options) { options.noise_seed = 3; });
+  if (mechanism.public_columns) {
+    add("Budget", whole(ordinary, clients), [](Options& options) {
+      options.noise = 0;
+      options.releases = 0;
+      options.budget = {100, 1e-6};
+    });
+    add("WithCost", whole(ordinary, clients), [](Options& options) { options.cost_bound = 1; });
+    add("Colluding", whole(ordinary, clients),
+        [clients](Options& options) { options.colluding = clients > 1 ? clients - 1 : 0; });
+    if (clients > 1) add("XApart", points_apart(false), as_it_is);
+  } else {
+    add("Slices", whole(ordinary, clients), [](Options& options) { options.clip_kind = ClipKind::slice; });
+    add("Centred", whole(ordinary, clients), [](Options& options) { options.centre = true; });
+    if (topology.route == Route::direct) {
+      add("NowAndThen", whole(ordinary, clients), [](Options& options) { options.release_every = 4; });
+    }
+  }
+  if (clients > 1) add("ManyClients", whole(random_problem(40, 40, 0.5, 81), kManyClients + 1), as_it_is);
+  return trials;
+}
+
 }  // namespace fedsinkhorn::testing

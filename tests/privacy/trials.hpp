@@ -6,6 +6,7 @@
 
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
+#include "mechanism/mechanism.hpp"
 #include "topology/topologies.hpp"
 
 namespace fedsinkhorn::testing {
@@ -18,5 +19,8 @@ struct Trial {
 
 /// Of that topology and policy; server: as Options::server.
 [[nodiscard]] std::vector<Trial> trials(const TopologyEntry& topology, const std::string& policy, Server server);
+/// The same for policy private.
+[[nodiscard]] std::vector<Trial> private_trials(const TopologyEntry& topology, const MechanismEntry& mechanism,
+                                                Server server);
 
 }  // namespace fedsinkhorn::testing

@@ -131,7 +131,7 @@ struct PrivacyView {
   double epsilon_exact = 0;
 };
 
-/// What a private run (policy private) has released and what that guarantees; see docs/privacy.md.
+/// What a private run (policy private) has released and what that guarantees; see docs/differential-privacy.md.
 struct PrivacyReport {
   std::string mechanism;  ///< empty: the run was not of that policy
   bool is_private = false;

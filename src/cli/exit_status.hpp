@@ -19,7 +19,7 @@ inline constexpr int kInterrupted = 130;
 
 /// For --help and the manual page.
 inline constexpr std::array<std::pair<int, std::string_view>, 6> kExitStatuses = {{
-    {kConverged, "converged; a private run: all its releases made"},
+    {kConverged, "converged, or a private run that has made its releases"},
     {kInternalError, "an internal error: a bug, please report it"},
     {kBadInput, "bad input or usage (nothing written)"},
     {kNotConverged, "stopped without converging (results written)"},

@@ -61,8 +61,15 @@ nlohmann::ordered_json privacy_json(const PrivacyReport& report) {
 }
 
 std::string privacy_claim(const PrivacyReport& report) {
-  const std::string bound =
+  std::string bound =
       fmt::format("{} at delta {:g}, {}", epsilon_text(report.epsilon_exact), report.delta, report.adjacency);
+  // A client knows its own noise: against it, the others' must do alone.
+  const auto is_worse = [&](const PrivacyView& view) { return view.epsilon_exact > report.epsilon_exact * (1 + 1e-9); };
+  for (const PrivacyView& view : report.views) {
+    if (!is_worse(view)) continue;
+    bound += fmt::format("; against {}: {:.4g}", view.who, view.epsilon_exact);
+    break;
+  }
   if (report.is_private) return bound;
   return fmt::format("NOT private: {}; the figures would be {}", report.why_not, bound);
 }

@@ -48,6 +48,7 @@ class Marginal {
   Released run() {
     const LedgerLine of_mass{"every client, in the sum over all", "plan mass of the columns",
                              plan_.sensitivity + noise_.rounding(g_.size()), noise_.sigma() * honest_, 1};
+    require_room_for(ledger_, of_mass);
     for (std::int64_t t = 0; t < plan_.releases; ++t) {
       if (!ledger_.affords({&of_mass, 1}) || !leaves_room_for_cost(of_mass)) break;
       if (!step(t, of_mass)) break;
@@ -111,7 +112,8 @@ class Marginal {
       context_.topology.own_column_logs(phi, log_a, logs);
       for (std::size_t j = 0; j < m_; ++j) {
         const double share = std::exp(g_[k * m_ + j] / epsilon_ + logs[j]);
-        mass[k * m_ + j] = share >= 0 && share <= 1 ? share : 0;
+        // Cut off rather than dropped: a record must not move it further than its own share.
+        mass[k * m_ + j] = std::isnan(share) ? 0 : std::min(share, 1.0);
       }
     }
     return mass;
@@ -231,8 +233,10 @@ class Marginal {
     report.unit = fmt::format("a row: its costs or point, and its mass, up to {:g}", plan_.record_mass);
     report.colluding = colluding;
     report.collusion = clients == 1 ? "one client holds all records and adds all noise"
-                                    : fmt::format("up to {} of {} clients pool what they know", colluding, clients);
-    report.protects = "each record of every client, against whoever sees g, the trace, the summary and all messages";
+                       : colluding == 0
+                           ? "no clients are assumed to pool what they know"
+                           : fmt::format("up to {} of {} clients may pool what they know", colluding, clients);
+    report.protects = "each record of every client, against those who see g, the trace, the summary and all messages";
     report.does_not_protect =
         "the number of rows of each client, b and the points of the columns, which are public; what a client writes "
         "for "
@@ -244,7 +248,7 @@ class Marginal {
       const double left = std::sqrt(static_cast<double>(clients - without)) / honest_;
       report.views.push_back({who, report.sigma * left, exact_epsilon(ledger_.mu(left), ledger_.delta())});
     };
-    view("who has added no noise: the server, readers of g", 0);
+    view("outsiders (the server, readers of g)", 0);
     view("one client, which knows its own noise", 1);
     if (clients > 2) view(fmt::format("{} clients that pool theirs", clients - 1), clients - 1);
   }

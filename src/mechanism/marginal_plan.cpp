@@ -10,8 +10,12 @@ namespace {
 
 constexpr double kOverrelaxation = 1.5;
 constexpr std::int64_t kFewReleases = 3;
-/// Logarithms and exponentials are rounded: a row's plan mass may exceed its mass by that share.
-constexpr double kRounding = 0x1p-30;
+/// Logarithms and exponentials are rounded: a column's plan mass is right to this share of itself, if costs are at most
+/// kMostPrivateRatio times epsilon. Columns have a mass of 1 in all.
+constexpr double kRounding = 0x1p-36;
+
+/// Of GridNoise, beside sigma.
+constexpr double kGrid = 0x1p-30;
 
 }  // namespace
 
@@ -51,9 +55,9 @@ MarginalPlan plan_marginal(const Options& options, const MarginalShape& shape) {
   MarginalPlan plan;
   const auto targets = static_cast<double>(shape.targets);
   plan.record_mass = options.record_mass > 0 ? options.record_mass : 1 / static_cast<double>(shape.rows);
-  plan.sensitivity = std::sqrt(2 * targets) * plan.record_mass * (1 + kRounding);
+  plan.sensitivity = std::sqrt(2 * targets) * plan.record_mass + std::sqrt(targets) * kRounding;
   if (options.cost_bound > 0) {
-    plan.cost_sensitivity = std::sqrt(targets) * plan.record_mass * options.cost_bound * (1 + kRounding);
+    plan.cost_sensitivity = std::sqrt(targets) * options.cost_bound * (plan.record_mass + kRounding);
   }
   const double extra = options.cost_bound > 0 ? 1 : 0;
   plan.sigma = options.noise;
@@ -65,7 +69,7 @@ MarginalPlan plan_marginal(const Options& options, const MarginalShape& shape) {
     plan.sigma =
         calibrated_sigma(budget.epsilon, budget.delta, plan.sensitivity, static_cast<double>(plan.releases) + extra);
     // Rounding to the grid moves a release a little, too: see GridNoise.
-    plan.sigma *= 1 + std::sqrt(static_cast<double>(shape.b.size())) * kRounding * (plan.sigma / plan.sensitivity);
+    plan.sigma *= 1 + std::sqrt(static_cast<double>(shape.b.size())) * kGrid * (plan.sigma / plan.sensitivity);
   }
   const auto honest = static_cast<double>(shape.clients - options.colluding);
   plan.share = plan.sigma / std::sqrt(honest);

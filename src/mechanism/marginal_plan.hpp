@@ -35,7 +35,7 @@ struct MarginalPlan {
 [[nodiscard]] double step_length(std::int64_t t, std::int64_t releases);
 
 /// `releases` auto: the number of releases with the least expected error, by a model that reads nothing but public
-/// numbers (docs/privacy.md). sigma_of_one: the noise if the whole budget went into one release.
+/// numbers (docs/differential-privacy.md). sigma_of_one: the noise if the whole budget went into one release.
 [[nodiscard]] std::int64_t best_number_of_releases(double sigma_of_one, const MarginalShape& shape);
 
 }  // namespace fedsinkhorn

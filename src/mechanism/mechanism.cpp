@@ -1,8 +1,11 @@
 #include "mechanism/mechanism.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "comm/from_peer.hpp"
+#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 
@@ -14,6 +17,15 @@ Budget budget_of(const Options& options) {
 std::unique_ptr<RandomBits> random_bits_for(const Options& options, std::size_t client) {
   if (options.noise_seed == 0) return std::make_unique<SystemBits>();
   return std::make_unique<SeededBits>(options.noise_seed, client);
+}
+
+void require_room_for(const Ledger& ledger, const LedgerLine& first) {
+  if (ledger.affords({&first, 1})) return;
+  const GaussianRelease release{first.sensitivity, first.sigma};
+  throw InputError("`budget`",
+                   fmt::format("a single release costs epsilon {:.4g} with that noise",
+                               exact_epsilon(composed_mu({&release, 1}), ledger.delta())),
+                   "give more noise, or a larger budget");
 }
 
 bool wants_to_stop(const Collectives& clients, const StopRequest& stop) {

@@ -82,6 +82,9 @@ void check_scalings(const Options& options, std::size_t clients);
 /// The system's generator, or a seeded one.
 [[nodiscard]] std::unique_ptr<RandomBits> random_bits_for(const Options& options, std::size_t client);
 
+/// Throws InputError, the same at all clients, if the budget does not even allow that first one.
+void require_room_for(const Ledger& ledger, const LedgerLine& first);
+
 /// Asks all clients whether one of them wants to stop. Tells nothing else.
 [[nodiscard]] bool wants_to_stop(const Collectives& clients, const StopRequest& stop);
 

@@ -1,7 +1,7 @@
 // Mechanism scalings: the paper's. Log-scalings are clipped and get noise before they are sent.
 //
-//   L_u = clip(log a_I - log(K[I,:] e^{L_v})) + noise       released        L_v = clip(log b_J - log(K[:,J]' e^{L_u}))
-//   + noise
+//   L_u = clip(log a_I - log(K[I,:] e^{L_v})) + noise        released
+//   L_v = clip(log b_J - log(K[:,J]' e^{L_u})) + noise       released
 //
 // The noise goes into the client's own slices, too: every later value is computed from what was released, and from the
 // client's own a_I and b_J. So given what was released before, row i of L_u depends on a_i alone.
@@ -94,6 +94,7 @@ Scalings::Half Scalings::side(const Side& of_problem, const char* what, Exchange
   half.known_size = known.size;
   half.place = known.own;
   half.own.assign(targets_ * half.size, 0.0);
+  half.told = half.own;  // all clients start from 0
   half.known.assign(targets_ * half.known_size, 0.0);
   half.centres.assign(targets_, 0.0);
   half.largest = largest_slice(of_problem);
@@ -136,6 +137,8 @@ void Scalings::release(Half& half) {
     for (std::size_t i = 0; i < half.size; ++i) sum += half.own[k * half.size + i] += half.centres[k];
     if (context_.options.centre && half.size > 0) half.centres[k] = sum / static_cast<double>(half.size);
   }
+  half.told = half.own;
+  told_at_ = iterations_ + 1;
 }
 
 // The own slice in its place among those known here.
@@ -208,16 +211,22 @@ void Scalings::run_together() {
 }
 
 Released Scalings::run() {
+  require_room_for(ledger_, u_.sensitivity > v_.sensitivity ? line_of(u_) : line_of(v_));
   if (context_.is_asynchronous && problem_.clients > 1) {
     run_apart();
   } else {
     run_together();
   }
   if (std::max(iterations_, most_iterations_) == 0 && status_ == Status::interrupted) throw Interrupted();
+  // What was computed since the last release is not for others' eyes: it has no noise.
+  for (Half* half : {&u_, &v_}) {
+    half->own = half->told;
+    place_own(*half);
+  }
   if (!context_.random.is_private()) note_error(row_logs());
   Released released;
   released.status = status_;
-  released.iterations = iterations_;
+  released.iterations = told_at_;
   released.f = potentials(u_.own);
   released.g = potentials(v_.known);
   const bool knows_all = v_.known_size == problem_.columns.size();

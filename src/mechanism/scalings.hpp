@@ -27,6 +27,7 @@ class Scalings {
     double sensitivity = 0;
     std::vector<double> log_masses;
     std::vector<double> own;
+    std::vector<double> told;  // the own ones as released last
     std::vector<double> known;
     std::vector<double> centres;  // by target: mean of what was released last
   };
@@ -53,6 +54,7 @@ class Scalings {
   Ledger ledger_;
   Status status_ = Status::budget_spent;
   std::int64_t iterations_ = 0;
+  std::int64_t told_at_ = 0;          // iteration of the last release
   std::int64_t most_iterations_ = 0;  // of any client, if they do not keep in step
   std::vector<double> own_errors_;
 };

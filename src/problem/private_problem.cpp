@@ -52,6 +52,15 @@ void check_record_mass(const CheckedProblem& checked, const Options& options) {
                    "give a larger one, or other masses");
 }
 
+/// What rounding may add to a release is bounded for such costs (see marginal_plan.cpp).
+void check_ratio(const CheckedProblem& checked) {
+  if (checked.largest_cost / checked.epsilon <= kMostPrivateRatio) return;
+  throw InputError(checked.input.names.epsilon,
+                   fmt::format("{:g} is too small beside costs up to {:g}, with policy private", checked.epsilon,
+                               checked.largest_cost),
+                   fmt::format("give at least {:g}", checked.largest_cost / kMostPrivateRatio));
+}
+
 /// Of public numbers: FNV-1a.
 class Fingerprint64 {
  public:
@@ -112,6 +121,7 @@ CheckedProblem check_private_problem(const Problem& problem, const Options& opti
   agree(clients, [&] {
     keep_own_masses(public_columns, checked);
     check_own_costs(threads, cpu::simd(options.simd), stop, checked);
+    check_ratio(checked);
     if (public_columns) check_record_mass(checked, options);
   });
   if (public_columns) require_same_columns(clients, checked);

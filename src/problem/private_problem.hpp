@@ -5,6 +5,9 @@
 
 namespace fedsinkhorn {
 
+/// The largest ratio of costs to epsilon in a private run.
+inline constexpr double kMostPrivateRatio = 1e4;
+
 /// Like check_problem, but nothing about data leaves: clients tell each other sizes, and whether they can go on. So all
 /// rows are active, with mass or without; masses are not added up (they should total 1); largest_cost and
 /// has_forbidden_pairs are this client's own; a plan need not exist. With public_columns, every client has all of b and

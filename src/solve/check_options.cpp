@@ -95,7 +95,7 @@ void check_policy(const Options& options, std::size_t clients) {
   const PolicyEntry& policy = policy_of(options);
   if (!policy.adds_securely && !(options.keys.own.empty() && options.keys.fingerprints.empty())) {
     throw InputError(options.keys.own.empty() ? "`fingerprints`" : "`key`",
-                     "is for masks, which policy " + options.policy + " does not use", "add `policy` sums");
+                     "is for masks, which policy " + options.policy + " does not use", "add `policy` sums or private");
   }
   if (!policy.adds_securely || clients == 1) return;
   const TopologyEntry& topology = topologies().find(resolved_topology(options, clients), "`topology`");
@@ -171,7 +171,7 @@ void check_options(const Options& options, std::size_t clients) {
 void check_server(const Options& options, std::size_t processes) {
   if (!policy_of(options).adds_securely) {
     throw InputError("`server`", "adds up masked sums, and with policy " + options.policy + " there are none",
-                     "add `policy` sums");
+                     "add `policy` sums or private");
   }
   if (processes < 2) throw InputError("`server`", "there is nobody to serve", "start one process more than clients");
 }

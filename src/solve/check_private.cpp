@@ -52,6 +52,15 @@ void refuse_what_leaks(const Options& options) {
   if (options.normalize) {
     refuse("`normalize`", "needs the total of all clients' masses", "scale them to a total of 1 beforehand");
   }
+  const Options defaults;
+  if (options.max_iterations != defaults.max_iterations) {
+    refuse("`max_iterations`", "a private run makes as many as there are releases", "use `releases`");
+  }
+  if (options.check_every != 1) refuse("`check_every`", "a private run looks at every release", "leave it out");
+  if (options.stabilization != defaults.stabilization || options.passes != defaults.passes) {
+    refuse(options.passes != defaults.passes ? "`passes`" : "`stabilization`",
+           "a private run always sums in logs, in two passes", "leave it out");
+  }
   if (options.damping < 1) refuse("`damping`", "is not for private runs", "leave it out");
   if (options.precision != Precision::float64) {
     refuse("`precision`", fmt::format("{} is not for private runs", name_of(options.precision)), "use float64");

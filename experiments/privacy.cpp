@@ -12,7 +12,7 @@ namespace fedsinkhorn::experiments {
 namespace {
 
 constexpr std::size_t kSeeds = 3;
-constexpr std::size_t kSize = 400;
+constexpr std::size_t kSize = 300;
 
 /// Every iteration at first, then every tenth, and the last.
 bool is_kept(std::size_t iteration, std::size_t count) {
@@ -42,10 +42,9 @@ std::string floors_csv(const std::vector<SweepCell>& cells) {
     const auto [exact_1, rdp_1, paper_1] = cell.of_one_row;
     const auto [exact, rdp, paper] = cell.of_all_rows;
     for (std::size_t seed = 1; seed <= cell.floors.size(); ++seed) {
-      fmt::format_to(std::back_inserter(text),
-                     "{},{},{},{},{},{:.6g},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}\n", cell.at.topology,
-                     cell.at.clients, clip_text(cell.at.clip), cell.at.sigma, seed, cell.floors[seed - 1], cell.rows, exact_1,
-                     rdp_1, paper_1, exact, rdp, paper);
+      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{:.6g},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}\n",
+                     cell.at.topology, cell.at.clients, clip_text(cell.at.clip), cell.at.sigma, seed,
+                     cell.floors[seed - 1], cell.rows, exact_1, rdp_1, paper_1, exact, rdp, paper);
     }
   }
   return text;
@@ -79,19 +78,19 @@ void privacy(std::size_t seeds, std::size_t n, const std::filesystem::path& outp
   if (n == 0) n = kSize;
   if (!output.empty()) std::filesystem::create_directories(output);
   const Timer timer;
-  fmt::print("Mechanism scalings: n = {}, epsilon_OT 0.01, {} seeds; medians.\n\n", n, seeds);
+  fmt::print("Mechanism scalings: n = {}, epsilon_OT 0.01; medians over seeds 1 to {}.\n\n", n, seeds);
   std::fflush(stdout);
-  const std::vector<SweepCell> cells = sweep_scalings(seeds, n);
-  print_sweep(cells);
+  const Sweep sweep = sweep_scalings(seeds, n);
+  print_sweep(sweep);
   std::fflush(stdout);
   const std::vector<ComparedRun> runs = compare_mechanisms(seeds);
   print_comparison(runs);
   fmt::print(stderr, "done in {:.0f} s\n", timer.seconds());
   if (output.empty()) return;
-  write_file_atomically(output / "traces.csv", traces_csv(cells));
-  write_file_atomically(output / "floors.csv", floors_csv(cells));
+  write_file_atomically(output / "traces.csv", traces_csv(sweep.cells));
+  write_file_atomically(output / "floors.csv", floors_csv(sweep.cells));
   write_file_atomically(output / "marginal.csv", marginal_csv(runs));
-  write_file_atomically(output / "error-vs-epsilon.svg", privacy_picture(cells, runs));
+  write_file_atomically(output / "error-vs-epsilon.svg", privacy_picture(sweep.cells, runs));
 }
 
 }  // namespace fedsinkhorn::experiments

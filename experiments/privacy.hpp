@@ -45,18 +45,24 @@ struct SweepCell {
   [[nodiscard]] double floor() const;  ///< median over the seeds
 };
 
-[[nodiscard]] std::vector<SweepCell> sweep_scalings(std::size_t seeds, std::size_t n);
+/// The paper's sweep, on points all over a square.
+struct Sweep {
+  std::vector<SweepCell> cells;
+  std::vector<SweepCell> slow;     ///< without clip, epsilon_OT 50 times smaller: 1,000 iterations are not enough
+  std::vector<double> least_clip;  ///< one per seed: the least S that the scalings of the solution fit into
+};
+[[nodiscard]] Sweep sweep_scalings(std::size_t seeds, std::size_t n);
 [[nodiscard]] const SweepCell& cell_at(const std::vector<SweepCell>& cells, const SweepPoint& point);
-void print_sweep(const std::vector<SweepCell>& cells);
+void print_sweep(const Sweep& sweep);
 
 /// One run of either mechanism on the problem of records and bins.
 struct ComparedRun {
   std::string mechanism;
   std::string rows_moved;  ///< scalings: paper or all; marginal: empty
   std::size_t clients = 0;
-  double clip = 0;         ///< scalings: S
-  double epsilon = 0;      ///< the budget
-  std::size_t asked = 0;   ///< number of releases asked for; 0: auto
+  double clip = 0;        ///< scalings: S
+  double epsilon = 0;     ///< the budget
+  std::size_t asked = 0;  ///< number of releases asked for; 0: auto
   std::size_t seed = 0;
   std::size_t iterations = 0;
   double sigma = 0;

@@ -160,12 +160,7 @@ void add(std::vector<ComparedRun>& runs, const Setting& setting, std::size_t see
 }
 
 Setting marginal_setting(std::size_t clients, double epsilon, std::size_t asked) {
-  return {.mechanism = "marginal",
-          .rows_moved = "",
-          .clients = clients,
-          .clip = 0,
-          .epsilon = epsilon,
-          .asked = asked};
+  return {.mechanism = "marginal", .rows_moved = "", .clients = clients, .clip = 0, .epsilon = epsilon, .asked = asked};
 }
 
 /// What to run with one seed.
@@ -252,7 +247,7 @@ void print_both(const std::vector<ComparedRun>& runs) {
       kComparedClients);
   for (const double epsilon : kBudgets) {
     const auto errors = [&](const Setting& setting) {
-      return fmt::format("{:.2g} / {:.2g} %", column_errors(runs, setting).middle,
+      return fmt::format("{:.2g} / {:.3g} %", column_errors(runs, setting).middle,
                          100 * cost_errors(runs, setting).middle);
     };
     fmt::print("| {:g} | {} |", epsilon, errors(marginal_setting(kComparedClients, epsilon, kAuto)));

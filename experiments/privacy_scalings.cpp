@@ -19,6 +19,7 @@ constexpr std::array kSigmas = {1e-10, 1e-5, 1e-3, 1e-2, 1e-1, 0.5, 1.0};
 constexpr std::array<std::size_t, 3> kClients = {2, 4, 8};
 constexpr std::array kTopologies = {"all-to-all", "star"};
 constexpr double kEpsilon = 0.01;
+constexpr double kSmallEpsilon = 0.0002;
 constexpr std::size_t kLast = 100;
 
 std::vector<SweepCell> grid() {
@@ -81,6 +82,24 @@ void run_cell(const Problem& problem, std::size_t seed, SweepCell& cell) {
   cell.of_all_rows = epsilons_of(report.mu * std::sqrt(static_cast<double>(cell.rows)));
 }
 
+/// u may be multiplied by a constant if v is divided by it: the one that makes the largest |log| least.
+double least_clip_of(const Problem& problem) {
+  Options options;
+  options.backend = "cpu";
+  const Result result = solve(problem, options);
+  const auto [f_least, f_most] = std::ranges::minmax(result.f);
+  const auto [g_least, g_most] = std::ranges::minmax(result.g);
+  // Both |f + t| and |g - t| stay below S: -S <= f_least + t, f_most + t <= S, and likewise for g.
+  return std::max({f_most - f_least, g_most - g_least, f_most + g_most, -f_least - g_least}) / (2 * kEpsilon);
+}
+
+void run_all(const Problem& problem, std::size_t seed, std::vector<SweepCell>& cells, Ticker& ticker) {
+  for_all(cells.size(), [&](std::size_t k) {
+    run_cell(problem, seed, cells[k]);
+    ticker.tick();
+  });
+}
+
 std::string clip_text(double clip) { return clip == kNoClip ? "no clip" : fmt::format("{}", clip); }
 
 void print_head() {
@@ -99,8 +118,7 @@ void print_figures(const std::vector<SweepCell>& cells, bool without_clip, const
     if (clip == kNoClip && !without_clip) continue;
     fmt::print("| {} |", clip_text(clip));
     for (const double sigma : kSigmas) {
-      fmt::print(" {:.2g} |",
-                 figure(cell_at(cells, {"all-to-all", 2, clip, sigma})));
+      fmt::print(" {:.2g} |", figure(cell_at(cells, {"all-to-all", 2, clip, sigma})));
     }
     fmt::print("\n");
   }
@@ -147,30 +165,35 @@ const SweepCell& cell_at(const std::vector<SweepCell>& cells, const SweepPoint& 
   return *std::ranges::find_if(cells, [&](const SweepCell& cell) { return cell.at == point; });
 }
 
-std::vector<SweepCell> sweep_scalings(std::size_t seeds, std::size_t n) {
-  std::vector<SweepCell> cells = grid();
-  Ticker ticker("scalings", seeds * cells.size());
+Sweep sweep_scalings(std::size_t seeds, std::size_t n) {
+  Sweep sweep;
+  sweep.cells = grid();
+  for (const double sigma : kSigmas) sweep.slow.emplace_back().at = {"all-to-all", 2, kNoClip, sigma};
+  Ticker ticker("scalings", seeds * (sweep.cells.size() + sweep.slow.size()));
   for (std::size_t seed = 1; seed <= seeds; ++seed) {
     const StudyProblem study(seed, n);
     Problem problem = study.view();
     problem.epsilon = kEpsilon;
-    for_all(cells.size(), [&](std::size_t k) {
-      run_cell(problem, seed, cells[k]);
-      ticker.tick();
-    });
+    run_all(problem, seed, sweep.cells, ticker);
+    sweep.least_clip.push_back(least_clip_of(problem));
+    problem.epsilon = kSmallEpsilon;
+    run_all(problem, seed, sweep.slow, ticker);
   }
-  return cells;
+  return sweep;
 }
 
-void print_sweep(const std::vector<SweepCell>& cells) {
+void print_sweep(const Sweep& sweep) {
   fmt::print("Noise floor: |P 1 - a| in L2, mean of the last {} of {} iterations; two clients, all-to-all:\n\n", kLast,
              kSweepReleases);
-  print_figures(cells, true, [](const SweepCell& cell) { return cell.floor(); });
+  print_figures(sweep.cells, true, [](const SweepCell& cell) { return cell.floor(); });
+  fmt::print("| no clip, epsilon_OT {} |", kSmallEpsilon);
+  for (const SweepCell& cell : sweep.slow) fmt::print(" {:.2g} |", cell.floor());
+  fmt::print("\n\nLeast S that the log-scalings of the exact solution fit into: {:.3g}.\n", median(sweep.least_clip));
   fmt::print("\nepsilon_DP at delta = {:g}, as the paper computes it (one record moves one row, its rule):\n\n",
              kSweepDelta);
-  print_figures(cells, false, [](const SweepCell& cell) { return cell.of_one_row.paper; });
-  print_epsilons(cells);
-  print_topologies(cells);
+  print_figures(sweep.cells, false, [](const SweepCell& cell) { return cell.of_one_row.paper; });
+  print_epsilons(sweep.cells);
+  print_topologies(sweep.cells);
 }
 
 }  // namespace fedsinkhorn::experiments

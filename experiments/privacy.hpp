@@ -74,13 +74,12 @@ struct ComparedRun {
 [[nodiscard]] std::vector<ComparedRun> compare_mechanisms(std::size_t seeds);
 void print_comparison(const std::vector<ComparedRun>& runs);
 
-/// A median over seeds, and the range.
+/// Median and largest over seeds.
 struct Spread {
-  double low = 0;
   double middle = 0;
   double high = 0;
 };
-/// Column errors of the runs of a setting. rows_moved and clip as in ComparedRun.
+/// What the runs that differ in nothing but the seed have in common; see ComparedRun.
 struct Setting {
   std::string mechanism;
   std::string rows_moved;

@@ -196,7 +196,7 @@ Spread spread_of(const std::vector<ComparedRun>& runs, const Setting& setting, d
     if (matches(run, setting)) values.push_back(run.*figure);
   }
   if (values.empty()) return {};
-  return {*std::ranges::min_element(values), median(values), *std::ranges::max_element(values)};
+  return {median(values), *std::ranges::max_element(values)};
 }
 
 // ---------------------------------------------------------------------------------------------------- tables

@@ -34,7 +34,6 @@ struct Series {
   std::string colour;
   std::string dashes;  ///< as SVG writes them; empty: a full line
   std::vector<Point> points;
-  std::vector<Point> lows, highs;  ///< the range around the points; empty: none
 };
 
 /// A log-log plot.
@@ -77,12 +76,10 @@ Axis axis_of(const Plot& plot, double Point::*coordinate, double from, double to
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
   for (const Series& series : plot.series) {
-    for (const auto* points : {&series.points, &series.lows, &series.highs}) {
-      for (const Point& point : *points) {
-        if (!is_drawable(point)) continue;
-        low = std::min(low, std::log10(point.*coordinate));
-        high = std::max(high, std::log10(point.*coordinate));
-      }
+    for (const Point& point : series.points) {
+      if (!is_drawable(point)) continue;
+      low = std::min(low, std::log10(point.*coordinate));
+      high = std::max(high, std::log10(point.*coordinate));
     }
   }
   if (!(low <= high)) return {0, 1, from, to};
@@ -126,19 +123,7 @@ void write_axes(Out out, const Plot& plot, const Axis& x, const Axis& y) {
                  plot.left - 56, (kPlotTop + kPlotBottom) / 2, plot.y_title);
 }
 
-void write_range(Out out, const Series& series, const Axis& x, const Axis& y) {
-  if (series.lows.empty()) return;
-  fmt::format_to(out, "<polygon fill=\"{}\" fill-opacity=\"0.15\" points=\"", series.colour);
-  const auto corner = [&](const Point& point) {
-    if (is_drawable(point)) fmt::format_to(out, "{:.1f},{:.1f} ", x.at(point.x), y.at(point.y));
-  };
-  std::for_each(series.lows.begin(), series.lows.end(), corner);
-  std::for_each(series.highs.rbegin(), series.highs.rend(), corner);
-  fmt::format_to(out, "\"/>\n");
-}
-
 void write_series(Out out, const Series& series, const Axis& x, const Axis& y) {
-  write_range(out, series, x, y);
   fmt::format_to(out,
                  "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2.5\" stroke-linejoin=\"round\"{} points=\"",
                  series.colour, series.dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", series.dashes));
@@ -189,7 +174,7 @@ Plot plot_of_sweep(const std::vector<SweepCell>& cells) {
             .title = "The paper’s sweep: mechanism scalings",
             .subtitle = "1,000 iterations, two clients, noise σ from 1 (left) to 0.001 (right)",
             .x_title =
-                "ε<tspan font-size=\"12\" dy=\"3\">DP</tspan><tspan dy=\"-3\"> at δ = 10⁻⁵, by the paper’s "
+                "ε<tspan font-size=\"12\" dy=\"3\">DP</tspan><tspan dx=\"5\" dy=\"-3\">at δ = 10⁻⁵, by the paper’s "
                 "rule</tspan>",
             .y_title = "L2 error of the rows (share of mass)",
             .legend_step = 88,
@@ -200,7 +185,7 @@ Plot plot_of_sweep(const std::vector<SweepCell>& cells) {
     }
     const std::string label = fmt::format("S = {}", cell.at.clip);
     if (plot.series.empty() || plot.series.back().label != label) {
-      plot.series.push_back({label, kColours[plot.series.size() % kColours.size()], "", {}, {}, {}});
+      plot.series.push_back({label, kColours[plot.series.size() % kColours.size()], "", {}});
     }
     plot.series.back().points.push_back({cell.of_one_row.paper, cell.floor()});
   }
@@ -208,15 +193,12 @@ Plot plot_of_sweep(const std::vector<SweepCell>& cells) {
 }
 
 Plot plot_of_comparison(const std::vector<ComparedRun>& runs) {
-  Series marginal{"marginal", "#4f46e5", "", {}, {}, {}};
-  Series one_row{"scalings, k = 1", "#d97706", "", {}, {}, {}};
-  Series all_rows{"scalings, k = all rows", "#b91c1c", "7 5", {}, {}, {}};
+  Series marginal{"marginal", "#4f46e5", "", {}};
+  Series one_row{"scalings, k = 1", "#d97706", "", {}};
+  Series all_rows{"scalings, k = all", "#b91c1c", "7 5", {}};
   for (const double epsilon : compared_budgets()) {
     const auto add = [&](Series& series, const Setting& setting) {
-      const Spread errors = column_errors(runs, setting);
-      series.points.push_back({epsilon, errors.middle});
-      series.lows.push_back({epsilon, errors.low});
-      series.highs.push_back({epsilon, errors.high});
+      series.points.push_back({epsilon, column_errors(runs, setting).middle});
     };
     add(marginal, {"marginal", "", kComparedClients, 0, epsilon, 0});
     add(one_row, best_scalings(runs, "paper", epsilon));
@@ -226,9 +208,9 @@ Plot plot_of_comparison(const std::vector<ComparedRun>& runs) {
           .right = kWidth - kMargin,
           .title = "Both mechanisms, same problem, same budget",
           .subtitle = "20,000 records, 50 bins, five clients; k: rows that one record moves",
-          .x_title = "ε<tspan font-size=\"12\" dy=\"3\">DP</tspan><tspan dy=\"-3\"> at δ = 10⁻⁶, exact</tspan>",
+          .x_title = "ε<tspan font-size=\"12\" dy=\"3\">DP</tspan><tspan dx=\"5\" dy=\"-3\">at δ = 10⁻⁶, exact</tspan>",
           .y_title = "L1 error of the columns (share of mass)",
-          .legend_step = 152,
+          .legend_step = 160,
           .series = {marginal, one_row, all_rows}};
 }
 
@@ -249,7 +231,7 @@ std::string privacy_picture(const std::vector<SweepCell>& cells, const std::vect
                  kMargin);
   fmt::format_to(out,
                  "<text x=\"{:.1f}\" y=\"80\" font-size=\"15\" fill=\"{}\">Error against privacy loss ε; both axes "
-                 "logarithmic, further left is more private, further down is better. Bands: range over the "
+                 "logarithmic. Further left is more private, further down is more accurate. Medians over "
                  "seeds.</text>\n",
                  kMargin, kMuted);
   write_plot(out, plot_of_sweep(cells));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -51,5 +52,7 @@ void async_staleness(std::size_t seeds);
 void async_straggler(std::size_t seeds);
 /// n: rows and columns of the problems; 0 means as many as the documented table has.
 void acceleration(std::size_t seeds, std::size_t n);
+/// output: folder for files besides the tables; empty: none are written.
+void privacy(std::size_t seeds, std::size_t n, const std::filesystem::path& output);
 
 }  // namespace fedsinkhorn::experiments

@@ -151,7 +151,8 @@ struct PrivacyReport {
   double epsilon_rdp = 0;        ///< by Renyi's divergences, with the tighter conversion
   double epsilon_rdp_paper = 0;  ///< with the paper's
   double rdp_order = 0;
-  double epsilon_budget = 0;  ///< that was set; 0: none
+  bool is_order_at_end = false;  ///< of the grid of orders: another one would give less
+  double epsilon_budget = 0;     ///< that was set; 0: none
   std::size_t colluding = 0;
   std::vector<LedgerLine> ledger;
   std::vector<PrivacyView> views;

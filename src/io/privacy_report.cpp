@@ -47,6 +47,7 @@ nlohmann::ordered_json privacy_json(const PrivacyReport& report) {
   json["epsilon_rdp"] = report.epsilon_rdp;
   json["epsilon_rdp_paper"] = report.epsilon_rdp_paper;
   json["rdp_order"] = report.rdp_order;
+  if (report.is_order_at_end) json["warning"] = "the order of epsilon_rdp is at an end of its grid";
   if (report.epsilon_budget > 0) json["epsilon_budget"] = report.epsilon_budget;
   json["ledger"] = ledger_json(report);
   if (!report.views.empty()) json["views"] = Json::array();
@@ -77,8 +78,10 @@ std::string privacy_claim(const PrivacyReport& report) {
 std::vector<std::pair<std::string, std::string>> privacy_lines(const PrivacyReport& report) {
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("privacy", privacy_claim(report));
-  lines.emplace_back("", fmt::format("by Renyi's divergences {:.4g} (order {:g}), by the paper's rule {:.4g}",
-                                     report.epsilon_rdp, report.rdp_order, report.epsilon_rdp_paper));
+  lines.emplace_back(
+      "", fmt::format("by Renyi's divergences {:.4g} (order {:g}{}), by the paper's rule {:.4g}", report.epsilon_rdp,
+                      report.rdp_order, report.is_order_at_end ? ", at the end of the grid" : "",
+                      report.epsilon_rdp_paper));
   for (const LedgerLine& line : report.ledger) {
     lines.emplace_back(
         "released", fmt::format("{}: {}, {} time{}, sensitivity {:.4g}, noise {:.4g}", line.who, line.what, line.count,

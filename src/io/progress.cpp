@@ -62,7 +62,7 @@ std::string progress_text(const Progress& progress, std::optional<double> second
   const double speed = progress.seconds > 0 ? static_cast<double>(progress.iteration) / progress.seconds : 0;
   std::array parts = {
       fmt::format("iteration {}", progress.iteration),
-      fmt::format("  error {:.2e}", progress.error_b),
+      std::isnan(progress.error_b) ? "" : fmt::format("  error {:.2e}", progress.error_b),
       fmt::format("  {:.3g} it/s", speed),
       progress.is_on_the_way ? fmt::format("  at epsilon {:.2g}", progress.epsilon) : "",
       progress.targets_left > 1 ? fmt::format("  {} targets left", progress.targets_left) : "",

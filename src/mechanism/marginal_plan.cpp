@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "mechanism/mechanism.hpp"
+#include "privacy/grid_noise.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -13,9 +14,6 @@ constexpr std::int64_t kFewReleases = 3;
 /// Logarithms and exponentials are rounded: a column's plan mass is right to this share of itself, if costs are at most
 /// kMostPrivateRatio times epsilon. Columns have a mass of 1 in all.
 constexpr double kRounding = 0x1p-36;
-
-/// Of GridNoise, beside sigma.
-constexpr double kGrid = 0x1p-30;
 
 }  // namespace
 
@@ -69,7 +67,7 @@ MarginalPlan plan_marginal(const Options& options, const MarginalShape& shape) {
     plan.sigma =
         calibrated_sigma(budget.epsilon, budget.delta, plan.sensitivity, static_cast<double>(plan.releases) + extra);
     // Rounding to the grid moves a release a little, too: see GridNoise.
-    plan.sigma *= 1 + std::sqrt(static_cast<double>(shape.b.size())) * kGrid * (plan.sigma / plan.sensitivity);
+    plan.sigma *= 1 + GridNoise::most_rounding(shape.b.size()) * (plan.sigma / plan.sensitivity);
   }
   const auto honest = static_cast<double>(shape.clients - options.colluding);
   plan.share = plan.sigma / std::sqrt(honest);

@@ -60,13 +60,13 @@ double sensitivity_of(const Options& options, std::size_t rows) {
   return 2 * options.clip * std::sqrt(static_cast<double>(moved));
 }
 
-double calibrated(const Options& options, double of_u, double of_v) {
+/// lines: of the largest slice, times targets.
+double calibrated(const Options& options, double of_u, double of_v, std::size_t lines) {
   const Budget budget = budget_of(options);
   const auto iterations = static_cast<double>(options.releases);
   const double pairs = std::ceil(iterations / static_cast<double>(options.release_every));
-  // Rounding to the grid is far below a part in 10^6.
-  constexpr double kRounding = 1e-6;
-  return calibrated_sigma(budget.epsilon, budget.delta, std::hypot(of_u, of_v), pairs) * (1 + kRounding);
+  const double sigma = calibrated_sigma(budget.epsilon, budget.delta, std::hypot(of_u, of_v), pairs);
+  return sigma * (1 + GridNoise::most_rounding(lines) * sigma / std::min(of_u, of_v));
 }
 
 }  // namespace
@@ -78,7 +78,8 @@ Scalings::Scalings(const MechanismContext& context)
       u_(side(problem_.rows, "log u of its rows", context.topology.rows_known())),
       v_(side(problem_.columns, "log v of its columns", context.topology.columns_known())),
       noise_(context.options.noise > 0 ? context.options.noise
-                                       : calibrated(context.options, u_.sensitivity, v_.sensitivity)),
+                                       : calibrated(context.options, u_.sensitivity, v_.sensitivity,
+                                                    std::max(u_.largest, v_.largest) * targets_)),
       ledger_(budget_of(context.options)) {
   for (std::size_t i = 0; i < u_.size; ++i) u_.log_masses.push_back(std::log(problem_.a[i]));
   for (std::size_t k = 1; k < targets_; ++k) {

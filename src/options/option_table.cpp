@@ -341,6 +341,12 @@ std::vector<OptionEntry> noise_options() {
                  .most_typed = kMostReleases},
        .default_text = "auto",
        .is_common = true},
+  };
+}
+
+/// Of mechanism marginal.
+std::vector<OptionEntry> marginal_options() {
+  return {
       {.field = "colluding",
        .flags = "--colluding",
        .member = &Options::colluding,
@@ -494,7 +500,7 @@ std::span<const OptionEntry> option_table() {
     std::vector<OptionEntry> all;
     for (const auto& part :
          {problem_options(), stopping_options(), arithmetic_options(), machinery_options(), client_options(),
-          asynchronous_options(), noise_options(), clip_options(), output_options()}) {
+          asynchronous_options(), noise_options(), marginal_options(), clip_options(), output_options()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -29,8 +29,13 @@ class GridNoise {
   }
   /// Back to numbers; rounded to a double, which is computed from what is released anyway.
   [[nodiscard]] double number(SignedWord units) const { return std::ldexp(static_cast<double>(units), exponent_); }
-  /// How far rounding can move a vector of so many numbers apart, beyond its own sensitivity.
+  /// How far rounding can move two vectors of so many numbers apart, beyond their own distance.
   [[nodiscard]] double rounding(std::size_t numbers) const { return std::sqrt(static_cast<double>(numbers)) * grid(); }
+
+  /// An upper bound of it, in units of sigma.
+  [[nodiscard]] static double most_rounding(std::size_t numbers) {
+    return std::sqrt(static_cast<double>(numbers)) * std::ldexp(1.0, -kDigits);
+  }
 
  private:
   static constexpr int kDigits = 30;

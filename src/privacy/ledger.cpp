@@ -58,6 +58,7 @@ void Ledger::report(PrivacyReport& to) const {
   const RenyiBound bound = renyi_epsilon(to.mu, to.delta, Conversion::tight);
   to.epsilon_rdp = bound.epsilon;
   to.rdp_order = bound.order;
+  to.is_order_at_end = bound.is_at_end;
   to.epsilon_rdp_paper = renyi_epsilon(to.mu, to.delta, Conversion::papers).epsilon;
 }
 

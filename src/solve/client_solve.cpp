@@ -232,9 +232,6 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   const LayoutOf layout_of = [&](std::size_t client) { return entry.layout(client, clients.size(), options); };
   if (is_private(options)) {
     Result result = solve_privately(problem, options, entry, clients, traffic, threads);
-    result.transport = options.transport;
-    result.clock_is_virtual = communicator.clock_is_virtual();
-    if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
     return result;
   }

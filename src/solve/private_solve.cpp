@@ -115,6 +115,9 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
   result.backend = "cpu";
   result.topology = topology.name;
   result.method = mechanism.name;
+  result.transport = options.transport;
+  result.clock_is_virtual = traffic.clock_is_virtual();
+  if (result.clock_is_virtual) result.virtual_seconds = traffic.now();
   result.this_client = clients.rank();
   result.client_count = clients.size();
   ClientReport report;

@@ -277,6 +277,36 @@ TEST(ScalingsReplay, OnlyTheRowsOfTheRecordMove) {
   }
 }
 
+// Every number of every slice has noise of its own, of the size that the ledger says.
+TEST(ScalingsNoise, IsWhatTheLedgerSays) {
+  constexpr std::size_t kIterations = 2000;
+  const OwnedProblem problem = testing::random_problem(4, 3, 0.5, 9, 2);
+  Options options = testing::alone_with("scalings", 0.3, kIterations);
+  options.clip = 2;
+  for (const bool centre : {false, true}) {
+    options.centre = centre;
+    const Tapped tapped = testing::record(problem.view(), options, 21);
+    ASSERT_EQ(tapped.releases.size(), 2 * kIterations);
+    for (const std::size_t half : {0U, 1U}) {
+      const std::size_t numbers = tapped.releases[half].clean.size();
+      EXPECT_EQ(numbers, 2 * (half == 0 ? problem.n : problem.m));
+      for (std::size_t i = 0; i < numbers; ++i) {
+        double sum = 0;
+        double with_next = 0;
+        for (std::size_t t = half; t < tapped.releases.size(); t += 2) {
+          const testing::Release& release = tapped.releases[t];
+          const auto noise = [&](std::size_t k) { return (release.released[k] - release.clean[k]) / 0.3; };
+          sum += noise(i) * noise(i) / kIterations;
+          with_next += noise(i) * noise((i + 1) % numbers) / kIterations;
+        }
+        EXPECT_NEAR(sum, 1, 5 * std::sqrt(2.0 / kIterations)) << i;
+        EXPECT_NEAR(with_next, 0, 5 * std::sqrt(1.0 / kIterations)) << i;
+        EXPECT_NEAR(tapped.outcome.report.ledger.at(half).sigma, 0.3, 1e-9);
+      }
+    }
+  }
+}
+
 /// Every entry of a far from what it was: all rows are clipped, on one side or on the other.
 class ManyRowsMoved : public ::testing::Test {
  protected:

@@ -140,13 +140,13 @@ TEST_F(PrivateTest, ACostIsReleasedIfItIsAskedFor) {
 }
 
 TEST_F(PrivateTest, ManyKindsOfInput) {
-  for (const std::string flags :
-       {"--points X-{client}.npy Y.npy --b b.npy --clients 4 --policy private --budget 1,1e-6",
-        "--cost C-{client}.npy --a a-{client}.npy --record-mass 0.1 --clients 4 --policy private --budget 1,1e-6",
-        "--cost C.npy --policy private --budget 1,1e-6 --clients 1", "--cost C.npy --policy private --budget 1,1e-6",
-        "--cost C.npy --a a.npy --b b.npy --policy private --mechanism scalings --clip 1 --noise 1 --releases 2",
-        "--cost C.npy --a a.npy --b b.npy --policy private --mechanism scalings --clip 1 --noise 1 --releases 2 "
-        "--clients 90 --topology star"}) {
+  const std::string marginal = " --policy private --budget 1,1e-6";
+  const std::string scalings = "--cost C.npy --a a.npy --b b.npy --policy private --mechanism scalings --clip 1";
+  for (const std::string& flags :
+       {"--points X-{client}.npy Y.npy --b b.npy --clients 4" + marginal,
+        "--cost C-{client}.npy --a a-{client}.npy --record-mass 0.1 --clients 4" + marginal,
+        "--cost C.npy --clients 1" + marginal, "--cost C.npy" + marginal, scalings + " --noise 1 --releases 2",
+        scalings + " --noise 1 --releases 2 --clients 90 --topology star"}) {
     SCOPED_TRACE(flags);
     const RunResult result = run(solve(flags, "r"));
     EXPECT_EQ(result.status, 0) << result;

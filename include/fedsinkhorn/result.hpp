@@ -141,6 +141,8 @@ struct PrivacyReport {
   std::string collusion;  ///< who is assumed not to pool what they know
   std::string protects;
   std::string does_not_protect;
+  double clip = 0;             ///< S; 0: nothing is clipped
+  std::string clip_kind;       ///< of mechanism scalings
   std::size_t rows_moved = 0;  ///< k: rows of a release that one record can move; 0: has no meaning here
   double sensitivity = 0;      ///< the largest of any release
   double sigma = 0;            ///< the least of any release

@@ -36,6 +36,8 @@ nlohmann::ordered_json privacy_json(const PrivacyReport& report) {
                {"unit", report.unit}};
   if (!report.why_not.empty()) json["why_not"] = report.why_not;
   if (report.rows_moved > 0) json["rows_moved"] = report.rows_moved;
+  if (!report.clip_kind.empty()) json["clip_kind"] = report.clip_kind;
+  if (report.clip > 0) json["clip"] = report.clip;
   json["collusion"] = report.collusion;
   json["colluding"] = report.colluding;
   json["sensitivity"] = report.sensitivity;
@@ -86,6 +88,10 @@ std::vector<std::pair<std::string, std::string>> privacy_lines(const PrivacyRepo
     lines.emplace_back(
         "released", fmt::format("{}: {}, {} time{}, sensitivity {:.4g}, noise {:.4g}", line.who, line.what, line.count,
                                 line.count == 1 ? "" : "s", line.sensitivity, line.sigma));
+  }
+  if (!report.clip_kind.empty()) {
+    lines.emplace_back("clipped",
+                       report.clip > 0 ? fmt::format("{}, to {:g}", report.clip_kind, report.clip) : "nothing");
   }
   lines.emplace_back("unit", report.unit);
   lines.emplace_back("collusion", report.collusion);

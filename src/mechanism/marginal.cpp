@@ -18,6 +18,7 @@
 #include "mechanism/marginal_plan.hpp"
 #include "mechanism/mechanism.hpp"
 #include "privacy/grid_noise.hpp"
+#include "problem/private_problem.hpp"
 
 #include <fmt/format.h>
 
@@ -43,14 +44,19 @@ class Marginal {
         honest_(std::sqrt(static_cast<double>(problem_.clients - context.options.colluding))),
         ledger_(budget_of(context.options)),
         g_(problem_.targets * m_),
-        s_(problem_.targets * n_) {}
+        s_(problem_.targets * n_) {
+    for (std::size_t j = 0; j < g_.size(); ++j) {
+      if (problem_.b[j] == 0)
+        g_[j] = -std::numeric_limits<double>::infinity();  // of this target; others have mass there
+    }
+  }
 
   Released run() {
     const LedgerLine of_mass{"every client, in the sum over all", "plan mass of the columns",
                              plan_.sensitivity + noise_.rounding(g_.size()), noise_.sigma() * honest_, 1};
-    require_room_for(ledger_, of_mass);
+    require_room_for(ledger_, with_cost(of_mass));
     for (std::int64_t t = 0; t < plan_.releases; ++t) {
-      if (!ledger_.affords({&of_mass, 1}) || !leaves_room_for_cost(of_mass)) break;
+      if (!ledger_.affords(with_cost(of_mass))) break;
       if (!step(t, of_mass)) break;
       if (error_ <= context_.options.tolerance && context_.options.tolerance > 0) {
         status_ = Status::converged;
@@ -82,7 +88,10 @@ class Marginal {
       const double b = problem_.b[j];
       // Noise may make it negative. Above the floor it says something.
       const double floor = std::min(line.sigma, b) / 2;
-      if (b > 0) g_[j] += omega * epsilon_ * std::log(b / std::max(rho[j], floor));
+      if (b == 0) continue;
+      // Where pairs are forbidden, a column may be out of reach. Rounding is bounded for potentials like these.
+      const double most = kMostPrivateRatio * epsilon_;
+      g_[j] = std::clamp(g_[j] + omega * epsilon_ * std::log(b / std::max(rho[j], floor)), -most, most);
     }
     iterations_ = t + 1;
     context_.on_release(iterations_, plan_.releases, error_);
@@ -126,8 +135,7 @@ class Marginal {
       words[j] = static_cast<Word>(noise.blur(own[j], context_.random));
     }
     words.back() = words_of_flags({context_.stop.is_made()})[0];
-    SecureSums* sums = context_.topology.clients().sums();
-    if (sums != nullptr && problem_.clients > 1) sums->add_up(Payload::release, words);
+    if (problem_.clients > 1) context_.topology.clients().sums()->add_up(Payload::release, words);
     for (std::size_t j = 0; j < own.size(); ++j) released[j] = noise.number(static_cast<SignedWord>(words[j]));
     return words.back() == 0;
   }
@@ -151,7 +159,9 @@ class Marginal {
     const double doubt = kDeviations * noise_.sigma() * std::sqrt(static_cast<double>(m_ * problem_.clients));
     if (std::abs(total_ - 1) <= doubt + kTolerance) return;
     throw InputError(problem_.input.names.a,
-                     fmt::format("has about a total mass of {:.4g}, as the first release shows", total_),
+                     fmt::format("has about a total mass of {:.4g}, as the first release shows (it has cost epsilon "
+                                 "{:.3g})",
+                                 total_, exact_epsilon(ledger_.mu(), ledger_.delta())),
                      "with policy private, masses must add up to 1");
   }
 
@@ -159,15 +169,15 @@ class Marginal {
     return {"every client, in the sum over all", "transport cost",
             plan_.cost_sensitivity + noise.rounding(problem_.targets), noise.sigma() * honest_, 1};
   }
-  [[nodiscard]] bool leaves_room_for_cost(const LedgerLine& of_mass) const {
-    if (plan_.cost_sensitivity == 0) return true;
-    const std::array lines = {of_mass, line_of_cost(GridNoise(plan_.cost_sigma / honest_))};
-    return ledger_.affords(lines);
+  /// A release of plan mass, and that of the cost for which there must be room at the end.
+  [[nodiscard]] std::vector<LedgerLine> with_cost(const LedgerLine& of_mass) const {
+    std::vector<LedgerLine> lines = {of_mass};
+    if (plan_.cost_sensitivity > 0) lines.push_back(line_of_cost(GridNoise(plan_.cost_sigma / honest_)));
+    return lines;
   }
   void release_cost() {
     const GridNoise noise(plan_.cost_sigma / honest_);
     const LedgerLine line = line_of_cost(noise);
-    if (!ledger_.affords({&line, 1})) return;
     const std::vector<double> own = own_costs();
     ledger_.enter(line);
     std::vector<double> released(own.size());
@@ -227,8 +237,7 @@ class Marginal {
     const std::size_t clients = problem_.clients;
     const std::size_t colluding = context_.options.colluding;
     report.mechanism = "marginal";
-    report.is_private = context_.random.is_private();
-    if (!report.is_private) report.why_not = "its noise comes from a seed, and anybody can repeat it";
+    judge(context_.options, report);
     report.adjacency = "one record replaced by another";
     report.unit = fmt::format("a row: its costs or point, and its mass, up to {:g}", plan_.record_mass);
     report.colluding = colluding;

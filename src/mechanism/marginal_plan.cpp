@@ -67,12 +67,16 @@ MarginalPlan plan_marginal(const Options& options, const MarginalShape& shape) {
     plan.sigma =
         calibrated_sigma(budget.epsilon, budget.delta, plan.sensitivity, static_cast<double>(plan.releases) + extra);
     // Rounding to the grid moves a release a little, too: see GridNoise.
-    plan.sigma *= 1 + GridNoise::most_rounding(shape.b.size()) * (plan.sigma / plan.sensitivity);
+    plan.sigma = GridNoise::with_room(plan.sigma, plan.sensitivity, shape.b.size());
   }
+  plan.sigma = checked_sigma(options, plan.sigma, 1);
   const auto honest = static_cast<double>(shape.clients - options.colluding);
   plan.share = plan.sigma / std::sqrt(honest);
   // The same number of standard deviations for the cost as for a release of the plan mass.
-  plan.cost_sigma = plan.cost_sensitivity * (plan.sigma / plan.sensitivity);
+  if (plan.cost_sensitivity > 0) {
+    plan.cost_sigma =
+        checked_sigma(options, plan.cost_sensitivity * (plan.sigma / plan.sensitivity), options.cost_bound);
+  }
   return plan;
 }
 

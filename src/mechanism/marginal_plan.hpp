@@ -27,7 +27,7 @@ struct MarginalPlan {
   double cost_sigma = 0;        ///< of the sum, like sigma
 };
 
-/// Throws InputError if the budget asks for more noise than numbers can hold.
+/// Throws InputError if numbers have no room for the noise (see checked_sigma).
 [[nodiscard]] MarginalPlan plan_marginal(const Options& options, const MarginalShape& shape);
 
 /// omega of release t of T, counted from 0: g moves by omega epsilon log(b / rho). The first half goes fast, with

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "comm/from_peer.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -19,13 +20,32 @@ std::unique_ptr<RandomBits> random_bits_for(const Options& options, std::size_t 
   return std::make_unique<SeededBits>(options.noise_seed, client);
 }
 
-void require_room_for(const Ledger& ledger, const LedgerLine& first) {
-  if (ledger.affords({&first, 1})) return;
-  const GaussianRelease release{first.sensitivity, first.sigma};
+void require_room_for(const Ledger& ledger, std::span<const LedgerLine> first) {
+  if (ledger.affords(first)) return;
+  std::vector<GaussianRelease> releases;
+  for (const LedgerLine& line : first) releases.push_back({line.sensitivity, line.sigma});
   throw InputError("`budget`",
-                   fmt::format("a single release costs epsilon {:.4g} with that noise",
-                               exact_epsilon(composed_mu({&release, 1}), ledger.delta())),
+                   fmt::format("the first iteration alone costs epsilon {:.4g} with that noise",
+                               exact_epsilon(composed_mu(releases), ledger.delta())),
                    "give more noise, or a larger budget");
+}
+
+double checked_sigma(const Options& options, double sigma, double largest) {
+  constexpr double kLeast = 1e-15;
+  constexpr double kMost = 1e15;
+  constexpr double kMostRatio = 1e25;  // 128 bits hold it on a grid 2^31 times finer than sigma, for 4096 clients
+  if (sigma >= kLeast && sigma <= kMost && largest / sigma <= kMostRatio) return sigma;
+  throw InputError(options.noise > 0 ? "`noise`" : "`budget`",
+                   fmt::format("a standard deviation of {:g} cannot be added to numbers up to {:g}", sigma, largest),
+                   sigma > kMost ? fmt::format("ask for at most {:g}", kMost)
+                                 : fmt::format("ask for at least {:g}", std::max(kLeast, largest / kMostRatio)));
+}
+
+void judge(const Options& options, PrivacyReport& report) {
+  report.why_not = options.noise_seed != 0            ? "its noise comes from a seed, and anybody can repeat it"
+                   : std::isinf(report.epsilon_exact) ? "there is no bound on epsilon"
+                                                      : "";
+  report.is_private = report.why_not.empty();
 }
 
 bool wants_to_stop(const Collectives& clients, const StopRequest& stop) {

@@ -82,8 +82,15 @@ void check_scalings(const Options& options, std::size_t clients);
 /// The system's generator, or a seeded one.
 [[nodiscard]] std::unique_ptr<RandomBits> random_bits_for(const Options& options, std::size_t client);
 
-/// Throws InputError, the same at all clients, if the budget does not even allow that first one.
-void require_room_for(const Ledger& ledger, const LedgerLine& first);
+/// Throws InputError, the same at all clients, if the budget does not even allow these, the first ones.
+void require_room_for(const Ledger& ledger, std::span<const LedgerLine> first);
+
+/// The noise, if numbers have room for it: neither so small nor so large that it could not be added to numbers up to
+/// `largest`. Throws InputError, naming what it comes from.
+[[nodiscard]] double checked_sigma(const Options& options, double sigma, double largest);
+
+/// Whether the run guarantees anything; if not, why.
+void judge(const Options& options, PrivacyReport& report);
 
 /// Asks all clients whether one of them wants to stop. Tells nothing else.
 [[nodiscard]] bool wants_to_stop(const Collectives& clients, const StopRequest& stop);

@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "core/marginal_error.hpp"
+#include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "mechanism/clip.hpp"
 
@@ -48,25 +49,25 @@ std::size_t rows_moved(const Options& options) {
   return rows;
 }
 
-/// By how much one record can move a slice of so many rows.
-double sensitivity_of(const Options& options, std::size_t rows) {
+/// By how much one record can move all slices of a side together.
+double sensitivity_of(const Options& options, const Side& side) {
   switch (options.clip_kind) {
     case ClipKind::none: return kInfinity;
     case ClipKind::slice: return 2 * options.clip;
     case ClipKind::rows: break;
   }
   const std::size_t k = rows_moved(options);
-  const std::size_t moved = k == 0 ? rows : std::min(k, rows);
+  const std::size_t moved = k == 0 ? largest_slice(side) : std::min(k, side.given);
   return 2 * options.clip * std::sqrt(static_cast<double>(moved));
 }
 
-/// lines: of the largest slice, times targets.
+/// lines: whose rounding counts, times targets.
 double calibrated(const Options& options, double of_u, double of_v, std::size_t lines) {
   const Budget budget = budget_of(options);
   const auto iterations = static_cast<double>(options.releases);
   const double pairs = std::ceil(iterations / static_cast<double>(options.release_every));
   const double sigma = calibrated_sigma(budget.epsilon, budget.delta, std::hypot(of_u, of_v), pairs);
-  return sigma * (1 + GridNoise::most_rounding(lines) * sigma / std::min(of_u, of_v));
+  return GridNoise::with_room(sigma, std::min(of_u, of_v), lines);
 }
 
 }  // namespace
@@ -77,9 +78,11 @@ Scalings::Scalings(const MechanismContext& context)
       targets_(problem_.targets),
       u_(side(problem_.rows, "log u of its rows", context.topology.rows_known())),
       v_(side(problem_.columns, "log v of its columns", context.topology.columns_known())),
-      noise_(context.options.noise > 0 ? context.options.noise
-                                       : calibrated(context.options, u_.sensitivity, v_.sensitivity,
-                                                    std::max(u_.largest, v_.largest) * targets_)),
+      noise_(checked_sigma(context.options,
+                           context.options.noise > 0 ? context.options.noise
+                                                     : calibrated(context.options, u_.sensitivity, v_.sensitivity,
+                                                                  std::max(u_.rounded, v_.rounded) * targets_),
+                           context.options.clip)),
       ledger_(budget_of(context.options)) {
   for (std::size_t i = 0; i < u_.size; ++i) u_.log_masses.push_back(std::log(problem_.a[i]));
   for (std::size_t k = 1; k < targets_; ++k) {
@@ -99,12 +102,14 @@ Scalings::Half Scalings::side(const Side& of_problem, const char* what, Exchange
   half.known.assign(targets_ * half.known_size, 0.0);
   half.centres.assign(targets_, 0.0);
   half.largest = largest_slice(of_problem);
-  half.sensitivity = sensitivity_of(context_.options, half.largest);
+  half.sensitivity = sensitivity_of(context_.options, of_problem);
+  const std::size_t k = rows_moved(context_.options);
+  half.rounded = k == 0 ? half.largest : std::min(k, of_problem.given);
   return half;
 }
 
 LedgerLine Scalings::line_of(const Half& half) const {
-  return {"each client", half.what, half.sensitivity + noise_.rounding(half.largest * targets_), noise_.sigma(), 1};
+  return {"each client", half.what, half.sensitivity + noise_.rounding(half.rounded * targets_), noise_.sigma(), 1};
 }
 
 bool Scalings::affords_releases() const {
@@ -116,7 +121,7 @@ bool Scalings::affords_releases() const {
 void Scalings::update(Half& half, std::span<const double> log_products) const {
   for (std::size_t i = 0; i < half.own.size(); ++i) {
     half.own[i] = half.log_masses[i] - log_products[i];
-    // No pair is allowed: it would be infinite, and carries nothing.
+    // Neither mass nor an allowed pair.
     if (std::isnan(half.own[i])) half.own[i] = -kInfinity;
   }
 }
@@ -140,6 +145,7 @@ void Scalings::release(Half& half) {
   }
   half.told = half.own;
   told_at_ = iterations_ + 1;
+  ++half.releases;
 }
 
 // The own slice in its place among those known here.
@@ -201,30 +207,39 @@ void Scalings::run_together() {
     const std::vector<double> of_rows = row_logs();
     if (iterations_ > 0) note_error(of_rows);
     update(u_, of_rows);
-    if (tells) release(u_);
-    tells ? void(u_.known = context_.topology.release_rows(targets_, u_.own.data())) : place_own(u_);
+    if (tells) {
+      release(u_);
+      u_.known = context_.topology.release_rows(targets_, u_.own.data());
+    } else {
+      place_own(u_);
+    }
     update(v_, column_logs());
-    if (tells) release(v_);
-    tells ? void(v_.known = context_.topology.release_columns(targets_, v_.own.data())) : place_own(v_);
+    if (tells) {
+      release(v_);
+      v_.known = context_.topology.release_columns(targets_, v_.own.data());
+    } else {
+      place_own(v_);
+    }
     ++iterations_;
     context_.on_release(iterations_, releases, kUnknown);
   }
 }
 
 Released Scalings::run() {
-  require_room_for(ledger_, u_.sensitivity > v_.sensitivity ? line_of(u_) : line_of(v_));
+  const std::array first = {line_of(u_), line_of(v_)};
+  require_room_for(ledger_, first);
   if (context_.is_asynchronous && problem_.clients > 1) {
     run_apart();
   } else {
     run_together();
   }
-  if (std::max(iterations_, most_iterations_) == 0 && status_ == Status::interrupted) throw Interrupted();
+  if (std::max(u_.releases, most_releases_) == 0 && status_ == Status::interrupted) throw Interrupted();
   // What was computed since the last release is not for others' eyes: it has no noise.
   for (Half* half : {&u_, &v_}) {
     half->own = half->told;
     place_own(*half);
   }
-  if (!context_.random.is_private()) note_error(row_logs());
+  if (!context_.random.is_private()) note_error(row_logs());  // in a star, these are messages
   Released released;
   released.status = status_;
   released.iterations = told_at_;
@@ -233,6 +248,12 @@ Released Scalings::run() {
   const bool knows_all = v_.known_size == problem_.columns.size();
   released.columns = knows_all ? Range{0, v_.known_size} : problem_.own_columns();
   released.error_b = kUnknown;
+  // The account is that of the client that has released most.
+  for (const Half* half : {&u_, &v_}) {
+    LedgerLine line = line_of(*half);
+    line.count = most_releases_ - (half == &u_ ? u_.releases : v_.releases);
+    if (line.count > 0) ledger_.enter(line);
+  }
   ledger_.report(released.report);
   describe(released.report);
   return released;
@@ -241,12 +262,8 @@ Released Scalings::run() {
 void Scalings::describe(PrivacyReport& report) const {
   const Options& options = context_.options;
   report.mechanism = "scalings";
-  report.is_private = context_.random.is_private() && options.clip_kind != ClipKind::none;
-  if (options.clip_kind == ClipKind::none) {
-    report.why_not = "nothing is clipped, so nothing bounds what a record moves";
-  } else if (!context_.random.is_private()) {
-    report.why_not = "its noise comes from a seed, and anybody can repeat it";
-  }
+  judge(options, report);
+  if (options.clip_kind == ClipKind::none) report.why_not = "nothing is clipped, so nothing bounds what a record moves";
   report.adjacency = "one record replaced by another";
   const std::size_t k = rows_moved(options);
   report.rows_moved = k == 0 ? std::max(u_.largest, v_.largest) : k;
@@ -255,8 +272,10 @@ void Scalings::describe(PrivacyReport& report) const {
                 : options.rows_moved == kPapers
                     ? "the paper's reading: a record moves one row of a slice (k = 1), which data must bear out"
                 : k == 0 ? "a record behind a or b of one client; it may move every row of a slice"
-                         : fmt::format("a record behind a or b of one client that moves up to {} rows of a slice", k);
+                         : fmt::format("a record behind a or b that moves up to {} rows, of all clients together", k);
   report.collusion = "none is needed: every client sees all releases";
+  report.clip = options.clip;
+  report.clip_kind = name_of(options.clip_kind);
   report.protects = "the masses a and b of a client, record by record, against whoever sees its releases";
   report.does_not_protect =
       "the costs, which clients know in common (a star's server tells them products with its costs); sizes of slices; "

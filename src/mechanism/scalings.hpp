@@ -24,7 +24,9 @@ class Scalings {
     std::size_t known_size = 0;  // lines known here
     Range place;                 // of the own ones among them
     std::size_t largest = 0;     // slice of any client
+    std::size_t rounded = 0;     // lines that a record can move, whose rounding counts
     double sensitivity = 0;
+    std::int64_t releases = 0;
     std::vector<double> log_masses;
     std::vector<double> own;
     std::vector<double> told;  // the own ones as released last
@@ -54,8 +56,8 @@ class Scalings {
   Ledger ledger_;
   Status status_ = Status::budget_spent;
   std::int64_t iterations_ = 0;
-  std::int64_t told_at_ = 0;          // iteration of the last release
-  std::int64_t most_iterations_ = 0;  // of any client, if they do not keep in step
+  std::int64_t told_at_ = 0;        // iteration of the last release
+  std::int64_t most_releases_ = 0;  // of u or v, by any client, if they do not keep in step
   std::vector<double> own_errors_;
 };
 

@@ -69,7 +69,7 @@ void Scalings::run_apart() {
     ++iterations_;
     context_.on_release(iterations_, releases, std::numeric_limits<double>::quiet_NaN());
   }
-  most_iterations_ = bulletin.part(iterations_, releases);
+  most_releases_ = bulletin.part(u_.releases, releases);
   if (wants_to_stop(context_.topology.clients(), context_.stop)) status_ = Status::interrupted;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "comm/ring.hpp"
 #include "privacy/discrete_gaussian.hpp"
@@ -32,9 +33,10 @@ class GridNoise {
   /// How far rounding can move two vectors of so many numbers apart, beyond their own distance.
   [[nodiscard]] double rounding(std::size_t numbers) const { return std::sqrt(static_cast<double>(numbers)) * grid(); }
 
-  /// An upper bound of it, in units of sigma.
-  [[nodiscard]] static double most_rounding(std::size_t numbers) {
-    return std::sqrt(static_cast<double>(numbers)) * std::ldexp(1.0, -kDigits);
+  /// Noise calibrated to a sensitivity, and a little more that makes up for this rounding.
+  [[nodiscard]] static double with_room(double sigma, double sensitivity, std::size_t numbers) {
+    const double share = std::sqrt(static_cast<double>(numbers)) * std::ldexp(1.0, -kDigits) * (sigma / sensitivity);
+    return share < 1 ? sigma / (1 - share) : std::numeric_limits<double>::infinity();
   }
 
  private:

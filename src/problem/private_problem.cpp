@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -53,7 +54,7 @@ void check_record_mass(const CheckedProblem& checked, const Options& options) {
 }
 
 /// What rounding may add to a release is bounded for such costs (see marginal_plan.cpp).
-void check_ratio(const CheckedProblem& checked) {
+void check_private_ratio(const CheckedProblem& checked) {
   if (checked.largest_cost / checked.epsilon <= kMostPrivateRatio) return;
   throw InputError(checked.input.names.epsilon,
                    fmt::format("{:g} is too small beside costs up to {:g}, with policy private", checked.epsilon,
@@ -78,6 +79,7 @@ class Fingerprint64 {
 
 void require_same_columns(const Collectives& clients, const CheckedProblem& checked) {
   Fingerprint64 print;
+  for (const std::size_t column : checked.columns.active) print.add(static_cast<double>(column));
   for (const double b : checked.b) print.add(b);
   if (const PointsInput* points = checked.costs->points()) {
     std::visit(
@@ -121,7 +123,7 @@ CheckedProblem check_private_problem(const Problem& problem, const Options& opti
   agree(clients, [&] {
     keep_own_masses(public_columns, checked);
     check_own_costs(threads, cpu::simd(options.simd), stop, checked);
-    check_ratio(checked);
+    check_private_ratio(checked);
     if (public_columns) check_record_mass(checked, options);
   });
   if (public_columns) require_same_columns(clients, checked);

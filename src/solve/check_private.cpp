@@ -22,18 +22,12 @@ void refuse_options_of_private(const Options& options) {
 }
 
 void check_noise(const Options& options) {
-  // Values are rounded to a grid 2^30 times finer than the noise, and must fit into 128 bits with it.
-  constexpr double kLeastNoise = 1e-15;
   if (!options.budget.empty() && (options.budget.size() != 2 || !(options.budget[1] < 1))) {
     throw InputError("`budget`", "is not a pair of numbers epsilon,delta",
                      "give epsilon above 0 and delta between 0 and 1, such as 1,1e-6");
   }
   if (options.noise == 0 && options.budget.empty()) {
     throw InputError("`policy`", "private needs noise", "add `budget` epsilon,delta, or `noise` sigma");
-  }
-  if (options.noise > 0 && options.noise < kLeastNoise) {
-    throw InputError("`noise`", fmt::format("{:g} is too small to be added to float64 numbers", options.noise),
-                     fmt::format("give at least {:g}", kLeastNoise));
   }
 }
 

@@ -354,7 +354,7 @@ TEST_F(CompletionTest, Values) {
   EXPECT_EQ(offered("fedsinkhorn solve --norm = li"), Words{"linf"});
   EXPECT_EQ(offered("fedsinkhorn solve --norm ="), (Words{"l1", "l2", "linf"}));
   EXPECT_EQ(offered("fedsinkhorn generate --marginals de"), Words{"decades"});
-  EXPECT_EQ(offered("fedsinkhorn privacy explain --policy ''"), (Words{"open", "sums"}));
+  EXPECT_EQ(offered("fedsinkhorn privacy explain --policy ''"), (Words{"open", "private", "sums"}));
   EXPECT_EQ(offered("fedsinkhorn solve --cost C"), Words{"C.npy"});
   EXPECT_EQ(offered("fedsinkhorn solve --eps ''"), Words{""});  // nothing to choose from
 }

@@ -49,8 +49,8 @@ Tapped run(const Problem& problem, const Options& options, std::uint64_t seed, c
   SeededBits random(seed, 0);
   Recorder recorder(past);
   Tapped tapped;
-  tapped.outcome =
-      mechanism.run({checked, options, iteration, false, stop, random, [](std::int64_t, double) {}, &recorder});
+  tapped.outcome = mechanism.run(
+      {checked, options, iteration, false, stop, random, [](std::int64_t, std::int64_t, double) {}, &recorder});
   tapped.releases = recorder.seen();
   return tapped;
 }

@@ -130,9 +130,7 @@ void expect_scalings_spend(double epsilon) {
 
 TEST(PrivateBudget, OfScalingsIsSpent) { expect_scalings_spend(5); }
 
-// Fails: the last iteration is left out, because calibrated() in src/mechanism/scalings.cpp allows a millionth for
-// rounding to the grid, which moves slices of n rows by 2^-30 sigma sqrt(n), relative to S: much more if sigma is
-// large.
+// Rounding to the grid moves slices of n rows by 2^-30 sigma sqrt(n), relative to S: much if sigma is large.
 TEST(PrivateBudget, OfScalingsIsSpentHoweverSmall) { expect_scalings_spend(0.001); }
 
 TEST(PrivateBudget, LeavesRoomForTheCost) {
@@ -212,8 +210,7 @@ TEST(PrivateScalings, NamesTheRowsARecordMayMove) {
   EXPECT_NE(report("paper", ClipKind::rows).unit.find("the paper's reading"), std::string::npos);
 }
 
-// Client 0 is slow: the others have released more than it has. What the run guarantees is what they can claim. Fails:
-// the report is that of client 0 (joined() in src/solve/solve.cpp), here of no release at all.
+// Client 0 is slow: the others have released more than it has. What the run guarantees is what they can claim.
 TEST(PrivateScalings, TheReportIsThatOfTheClientThatReleasedMost) {
   Options options = testing::options_of({"scalings", "async"}, 3, 20, 10);
   options.transport = "simulated";

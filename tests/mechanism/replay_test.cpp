@@ -120,7 +120,7 @@ void expect_replaced_records_move_little(bool stays_below_one) {
 
 TEST(MarginalReplay, ARecordMovesNoMoreThanTheLedgerSays) { expect_replaced_records_move_little(true); }
 
-// Fails: a bin's mass above 1, if only by rounding, is released as 0 (own_plan_mass in src/mechanism/marginal.cpp).
+// A bin's mass may be above 1, if only by rounding.
 TEST(MarginalReplay, ARecordOfAnyMassMovesNoMoreThanTheLedgerSays) { expect_replaced_records_move_little(false); }
 
 /// Three records; all of the last one's mass goes to one bin.
@@ -148,8 +148,8 @@ TEST(MarginalReplay, NothingLessWouldDo) {
   }
 }
 
-// A hundred records go to the first bin; then one of them goes to another. Fails like the above: 100 times 0.01 is more
-// than 1 by rounding, and the first release has no mass at all.
+// A hundred records go to the first bin; then one of them goes to another. 100 times 0.01 is more than 1
+// by rounding.
 TEST(MarginalReplay, AllRecordsInOneBin) {
   constexpr std::size_t kRecords = 100;
   OwnedProblem problem{kRecords, 2, 1, {}, {}, {0.5, 0.5}, 0.001};

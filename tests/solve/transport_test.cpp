@@ -122,7 +122,7 @@ TEST_F(ByName, AllClientsHaveTheSamePolicy) {
   }
   options.policy = "gossip";
   EXPECT_EQ(line_of([&] { (void)solve(owned.view(), options); }),
-            "policy: unknown name 'gossip'; this build knows: open, sums, no-slices");
+            "policy: unknown name 'gossip'; this build knows: open, sums, private, no-slices");
 }
 
 TEST_F(ByName, ASessionIsMadeFromATransport) {

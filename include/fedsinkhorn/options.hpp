@@ -142,17 +142,18 @@ struct Options {
   // Policy private.
   bool centre = false;                  ///< scalings: clips the distance from the mean released before
   ClipKind clip_kind = ClipKind::rows;  ///< scalings: what is clipped
-  std::string mechanism =
-      "marginal";                  ///< marginal: the columns' plan mass (row-reduce); scalings: the paper's, u and v
-  double noise = 0;                ///< standard deviation of a release; 0: calibrated to the budget
-  std::vector<double> budget;      ///< epsilon, delta; empty: none
-  double delta = 1e-6;             ///< at which epsilon is reported where there is no budget
-  std::size_t releases = 0;        ///< iterations with a release; 0: chosen (mechanism marginal, with a budget)
-  std::size_t colluding = 0;       ///< marginal: clients assumed to pool what they know; each adds noise accordingly
-  double record_mass = 0;          ///< marginal: the largest mass of a record; 0: masses are uniform
-  double cost_bound = 0;           ///< marginal: releases <P, min(C, this)> as well; 0: no cost is released
-  double clip = 0;                 ///< scalings: S
-  std::string rows_moved = "all";  ///< scalings: rows of a slice that one record can move: all, a number, or paper (1)
+  /// marginal: the columns' plan mass (row-reduce). scalings: the paper's, u and v (all-to-all, star, async).
+  std::string mechanism = "marginal";
+  double noise = 0;            ///< standard deviation of a release; 0: calibrated to the budget
+  std::vector<double> budget;  ///< epsilon, delta; empty: none
+  double delta = 1e-6;         ///< at which epsilon is reported where there is no budget
+  std::size_t releases = 0;    ///< iterations with a release; 0: chosen (mechanism marginal, with a budget)
+  std::size_t colluding = 0;   ///< marginal: clients assumed to pool what they know; each adds noise accordingly
+  double record_mass = 0;      ///< marginal: the largest mass of a record; 0: masses are uniform
+  double cost_bound = 0;       ///< marginal: releases <P, min(C, this)> as well; 0: no cost is released
+  double clip = 0;             ///< scalings: S
+  std::string rows_moved =
+      "all";  ///< scalings: rows that one record can move: all (of a slice), a number, or paper (1)
   std::int64_t release_every = 1;  ///< scalings: iterations from one release to the next
   std::size_t noise_seed = 0;      ///< for experiments: noise anybody can repeat, so the run is not private; 0: none
 

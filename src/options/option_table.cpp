@@ -405,7 +405,8 @@ std::vector<OptionEntry> clip_options() {
        .flags = "--rows-moved",
        .member = &Options::rows_moved,
        .group = "Policy private",
-       .help = "Mechanism scalings: rows of a slice that one record can move: all, a number, or paper (which claims 1)",
+       .help =
+           "Mechanism scalings: rows that one record can move: all (of a slice), a number, or paper (which claims 1)",
        .names = "all,paper",
        .is_common = true},
       {.field = "centre",

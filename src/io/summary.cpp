@@ -144,6 +144,10 @@ void add_what_ran(Json& json, const Result& result, const Options& options) {
   if (!result.device.empty()) json["device"] = result.device;
   json["simd"] = result.simd;
   json["threads"] = result.threads;
+  if (!result.privacy.mechanism.empty()) {  // private runs sum in logs, from the costs
+    json["kernel"] = name_of(KernelName(KernelKind::online));
+    json["stabilization"] = name_of(Stabilization::log);
+  }
   json["kernel_bytes"] = result.kernel_bytes;
   json["absorptions"] = result.absorptions;
   json["rejected_rounds"] = result.rejected;

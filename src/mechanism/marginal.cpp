@@ -7,6 +7,8 @@
 // Given g, which depends on earlier releases alone, a record contributes its row of the plan: numbers of 0 or more that
 // add up to its mass, at most A. So another record in its place moves rho by at most sqrt(2) A, whatever the costs are.
 // Noise is added in shares, inside the secure sum: nobody ever sees a sum with less.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,8 +21,6 @@
 #include "mechanism/mechanism.hpp"
 #include "privacy/grid_noise.hpp"
 #include "problem/private_problem.hpp"
-
-#include <fmt/format.h>
 
 namespace fedsinkhorn {
 namespace {
@@ -46,8 +46,8 @@ class Marginal {
         g_(problem_.targets * m_),
         s_(problem_.targets * n_) {
     for (std::size_t j = 0; j < g_.size(); ++j) {
-      if (problem_.b[j] == 0)
-        g_[j] = -std::numeric_limits<double>::infinity();  // of this target; others have mass there
+      // Another target has mass there.
+      if (problem_.b[j] == 0) g_[j] = -std::numeric_limits<double>::infinity();
     }
   }
 
@@ -86,9 +86,9 @@ class Marginal {
     const double omega = step_length(t, plan_.releases);
     for (std::size_t j = 0; j < g_.size(); ++j) {
       const double b = problem_.b[j];
-      // Noise may make it negative. Above the floor it says something.
-      const double floor = std::min(line.sigma, b) / 2;
       if (b == 0) continue;
+      // Noise may make rho negative. Above the floor it says something.
+      const double floor = std::min(line.sigma, b) / 2;
       // Where pairs are forbidden, a column may be out of reach. Rounding is bounded for potentials like these.
       const double most = kMostPrivateRatio * epsilon_;
       g_[j] = std::clamp(g_[j] + omega * epsilon_ * std::log(b / std::max(rho[j], floor)), -most, most);

@@ -149,7 +149,7 @@ struct Options {
   double delta = 1e-6;         ///< at which epsilon is reported where there is no budget
   std::size_t releases = 0;    ///< iterations with a release; 0: chosen (mechanism marginal, with a budget)
   std::size_t colluding = 0;   ///< marginal: clients assumed to pool what they know; each adds noise accordingly
-  double record_mass = 0;      ///< marginal: the largest mass of a record; 0: masses are uniform
+  double record_mass = 0;      ///< marginal: the largest mass of a record; 0: of a, which is public then
   double cost_bound = 0;       ///< marginal: releases <P, min(C, this)> as well; 0: no cost is released
   double clip = 0;             ///< scalings: S
   std::string rows_moved =

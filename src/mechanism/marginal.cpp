@@ -27,8 +27,17 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
+/// Whether every client has all masses, or they are uniform.
+bool has_public_masses(const CheckedProblem& problem) { return !problem.input.parts.a; }
+
 MarginalShape shape_of(const CheckedProblem& problem) {
-  return {.rows = problem.rows.given, .targets = problem.targets, .clients = problem.clients, .b = problem.b};
+  MarginalShape shape{.targets = problem.targets, .clients = problem.clients, .b = problem.b};
+  if (problem.input.a.empty()) {
+    shape.largest_mass = 1 / static_cast<double>(problem.rows.given);
+  } else if (has_public_masses(problem)) {
+    shape.largest_mass = std::ranges::max(problem.input.a);
+  }
+  return shape;
 }
 
 class Marginal {
@@ -239,7 +248,10 @@ class Marginal {
     report.mechanism = "marginal";
     judge(context_.options, report);
     report.adjacency = "one record replaced by another";
-    report.unit = fmt::format("a row: its costs or point, and its mass, up to {:g}", plan_.record_mass);
+    const bool are_public = has_public_masses(problem_) && context_.options.record_mass == 0;
+    report.unit = are_public
+                      ? fmt::format("a row: its costs or point; masses are public, and up to {:g}", plan_.record_mass)
+                      : fmt::format("a row: its costs or point, and its mass, up to {:g}", plan_.record_mass);
     report.colluding = colluding;
     report.collusion = clients == 1 ? "one client holds all records and adds all noise"
                        : colluding == 0

@@ -52,7 +52,7 @@ std::int64_t best_number_of_releases(double sigma_of_one, const MarginalShape& s
 MarginalPlan plan_marginal(const Options& options, const MarginalShape& shape) {
   MarginalPlan plan;
   const auto targets = static_cast<double>(shape.targets);
-  plan.record_mass = options.record_mass > 0 ? options.record_mass : 1 / static_cast<double>(shape.rows);
+  plan.record_mass = options.record_mass > 0 ? options.record_mass : shape.largest_mass;
   plan.sensitivity = std::sqrt(2 * targets) * plan.record_mass + std::sqrt(targets) * kRounding;
   if (options.cost_bound > 0) {
     plan.cost_sensitivity = std::sqrt(targets) * options.cost_bound * (plan.record_mass + kRounding);

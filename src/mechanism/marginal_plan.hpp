@@ -11,7 +11,7 @@ namespace fedsinkhorn {
 
 /// What is public about the problem.
 struct MarginalShape {
-  std::size_t rows = 0;
+  double largest_mass = 0;  ///< of a record, unless the options name a bound
   std::size_t targets = 1;
   std::size_t clients = 1;
   std::span<const double> b;  ///< targets x columns; total 1 each

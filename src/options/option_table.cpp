@@ -362,10 +362,10 @@ std::vector<OptionEntry> marginal_options() {
        .flags = "--record-mass",
        .member = &Options::record_mass,
        .group = "Policy private",
-       .help = "Mechanism marginal: the largest mass a record may have; default 1 / rows, for uniform masses",
+       .help = "Mechanism marginal: the largest mass a record may have; default: of a, if every client has all of it",
        .range =
            {.least = 0, .most = 1, .wrong = "{} is no mass of a record", .right = "give a number above 0, up to 1"},
-       .default_text = "1 / rows, for uniform masses",
+       .default_text = "the largest, if a is not in parts",
        .is_common = true},
       {.field = "cost_bound",
        .flags = "--cost-bound",

@@ -39,10 +39,10 @@ void refuse_parts(const Problem& problem, bool public_columns) {
 
 void check_record_mass(const CheckedProblem& checked, const Options& options) {
   const Problem& problem = checked.input;
-  const bool is_uniform = problem.a.empty() && !problem.parts.a;
-  if (is_uniform && options.record_mass == 0) return;
+  if (options.record_mass == 0 && !problem.parts.a) return;  // all clients know all masses
   if (options.record_mass == 0) {
-    throw InputError("`record_mass`", fmt::format("{} has masses, and no bound on them is public", problem.names.a),
+    throw InputError("`record_mass`",
+                     fmt::format("{} is given in parts, and no bound on its masses is public", problem.names.a),
                      "give the largest mass that a record may have");
   }
   const auto largest = std::ranges::max_element(checked.a);
@@ -77,8 +77,12 @@ class Fingerprint64 {
   std::uint64_t hash_ = 0xCBF29CE484222325U;
 };
 
-void require_same_columns(const Collectives& clients, const CheckedProblem& checked) {
+/// What is public must be the same for all: b, points of the columns, and masses that every client has all of.
+void require_same_public_data(const Collectives& clients, const CheckedProblem& checked) {
   Fingerprint64 print;
+  if (!checked.input.parts.a) {
+    for (const double a : checked.input.a) print.add(a);
+  }
   for (const std::size_t column : checked.columns.active) print.add(static_cast<double>(column));
   for (const double b : checked.b) print.add(b);
   if (const PointsInput* points = checked.costs->points()) {
@@ -96,9 +100,10 @@ void require_same_columns(const Collectives& clients, const CheckedProblem& chec
     for (const std::size_t half : {0U, 1U}) {
       (void)from_peer(clients, k).count(all[2 * k + half], kHalf, "a fingerprint");
       if (all[2 * k + half] == all[half]) continue;
-      throw InputError(checked.input.names.b,
-                       fmt::format("or points of columns differ between clients 0 and {}, but they are public", k),
-                       "give every client the same");
+      throw InputError(
+          checked.input.names.b,
+          fmt::format("or other public data (points of columns, masses) differ between clients 0 and {}", k),
+          "give every client the same");
     }
   }
 }
@@ -126,7 +131,7 @@ CheckedProblem check_private_problem(const Problem& problem, const Options& opti
     check_private_ratio(checked);
     if (public_columns) check_record_mass(checked, options);
   });
-  if (public_columns) require_same_columns(clients, checked);
+  if (public_columns) require_same_public_data(clients, checked);
   return checked;
 }
 

@@ -8,9 +8,15 @@
 #include <limits>
 
 #include "privacy.hpp"
+#include "report/svg.hpp"
 
 namespace fedsinkhorn::experiments {
 namespace {
+
+using svg::kInk;
+using svg::kLine;
+using svg::kMuted;
+using svg::Out;
 
 // Everything is laid out on a fixed canvas; the viewer scales it.
 constexpr double kWidth = 1280;
@@ -18,11 +24,6 @@ constexpr double kHeight = 640;
 constexpr double kMargin = 48;
 constexpr double kPlotTop = 206;
 constexpr double kPlotBottom = 548;
-constexpr const char* kInk = "#1f2430";
-constexpr const char* kMuted = "#667085";
-constexpr const char* kLine = "#e4e7ec";
-
-using Out = std::back_insert_iterator<std::string>;
 
 struct Point {
   double x = 0;
@@ -88,15 +89,11 @@ Axis axis_of(const Plot& plot, double Point::*coordinate, double from, double to
   return {low - room, high + room, from, to};
 }
 
-/// A power of ten, with the exponent in superscript characters.
-std::string power_of_ten(int exponent) {
-  constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+/// Short where a power would be longer.
+std::string tick(int exponent) {
   if (exponent == 0) return "1";
   if (exponent == 1) return "10";
-  if (exponent == -1) return "0.1";
-  std::string text = exponent < 0 ? "10⁻" : "10";
-  for (const char digit : std::to_string(std::abs(exponent))) text += kDigits[static_cast<std::size_t>(digit - '0')];
-  return text;
+  return exponent == -1 ? "0.1" : svg::power_of_ten(exponent);
 }
 
 void write_axes(Out out, const Plot& plot, const Axis& x, const Axis& y) {
@@ -104,14 +101,14 @@ void write_axes(Out out, const Plot& plot, const Axis& x, const Axis& y) {
     const double place = y.at(std::pow(10.0, exponent));
     fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\"/>", plot.left, place, plot.right, kLine);
     fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\" font-size=\"14\" fill=\"{}\">{}</text>\n",
-                   plot.left - 9, place + 5, kMuted, power_of_ten(exponent));
+                   plot.left - 9, place + 5, kMuted, tick(exponent));
   }
   for (const int exponent : x.labels()) {
     const double place = x.at(std::pow(10.0, exponent));
     fmt::format_to(out, "<path d=\"M{0:.1f} {1:.1f}V{2:.1f}\" stroke=\"{3}\"/>", place, kPlotTop, kPlotBottom, kLine);
     fmt::format_to(out,
                    "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" font-size=\"14\" fill=\"{}\">{}</text>\n",
-                   place, kPlotBottom + 22, kMuted, power_of_ten(exponent));
+                   place, kPlotBottom + 22, kMuted, tick(exponent));
   }
   fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" stroke=\"{}\"/>\n", plot.left, kPlotTop,
                  kPlotBottom, plot.right, kMuted);

@@ -1,5 +1,5 @@
 // How to solve a problem. The defaults suit most problems. Every field except the last two has a flag in
-// `fedsinkhorn solve` (docs/cli.md) and, except scenario and keys, an entry in src/options/option_table.cpp.
+// `fedsinkhorn solve` (docs/cli.md) and, except scenario and keys, an entry in src/options.
 #pragma once
 
 #include <atomic>

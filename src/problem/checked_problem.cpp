@@ -77,8 +77,7 @@ CostBlock CheckedProblem::column_block() const {
           .all_columns = columns.given};
 }
 
-CheckedProblem check_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
-                             const Collectives& clients, int threads) {
+CheckedProblem not_yet_checked(const Problem& problem, const LayoutOf& layout_of, const Collectives& clients) {
   CheckedProblem checked;
   checked.input = problem;
   checked.costs = make_cost_input(problem.cost);
@@ -86,6 +85,12 @@ CheckedProblem check_problem(const Problem& problem, const Options& options, con
   checked.client = clients.rank();
   checked.clients = clients.size();
   checked.layout = layout_of(checked.client);
+  return checked;
+}
+
+CheckedProblem check_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
+                             const Collectives& clients, int threads) {
+  CheckedProblem checked = not_yet_checked(problem, layout_of, clients);
   agree(clients, [&] { check_epsilon(problem); });
   agree_on_shapes(options, clients, checked);
   agree_on_masses(clients, options.normalize, checked);

@@ -77,6 +77,10 @@ struct CheckedProblem {
   [[nodiscard]] CostBlock column_block() const;
 };
 
+/// What a client knows of its problem before it has asked anybody.
+[[nodiscard]] CheckedProblem not_yet_checked(const Problem& problem, const LayoutOf& layout_of,
+                                             const Collectives& clients);
+
 /// Throws InputError unless it is a usable regularisation.
 void check_epsilon(const Problem& problem);
 

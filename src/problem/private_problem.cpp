@@ -112,13 +112,7 @@ void require_same_public_data(const Collectives& clients, const CheckedProblem& 
 
 CheckedProblem check_private_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
                                      const Collectives& clients, int threads, bool public_columns) {
-  CheckedProblem checked;
-  checked.input = problem;
-  checked.costs = make_cost_input(problem.cost);
-  checked.epsilon = problem.epsilon;
-  checked.client = clients.rank();
-  checked.clients = clients.size();
-  checked.layout = layout_of(checked.client);
+  CheckedProblem checked = not_yet_checked(problem, layout_of, clients);
   agree(clients, [&] {
     check_epsilon(problem);
     refuse_parts(problem, public_columns);

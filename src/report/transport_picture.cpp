@@ -13,8 +13,17 @@
 #include <string_view>
 #include <vector>
 
+#include "report/svg.hpp"
+
 namespace fedsinkhorn {
 namespace {
+
+using svg::escaped;
+using svg::kInk;
+using svg::kLine;
+using svg::kMuted;
+using svg::Out;
+using svg::power_of_ten;
 
 // Everything is laid out on a fixed canvas; the viewer scales it.
 constexpr double kWidth = 1280;
@@ -34,30 +43,9 @@ constexpr double kPlotTop = 442;
 constexpr double kPlotBottom = 654;
 constexpr double kFiguresLeft = 944;
 
-constexpr const char* kInk = "#1f2430";
-constexpr const char* kMuted = "#667085";
-constexpr const char* kLine = "#e4e7ec";
 constexpr const char* kGhost = "#dfe3ea";
 constexpr const char* kAccent = "#4f46e5";
 constexpr const char* kTolerance = "#c2410c";
-
-using Out = std::back_insert_iterator<std::string>;
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default:
-        // XML 1.0 cannot represent the other control characters.
-        if (static_cast<unsigned char>(c) >= 0x20) result += c;
-    }
-  }
-  return result;
-}
 
 /// 12,345
 std::string grouped(std::uint64_t number) {
@@ -67,14 +55,6 @@ std::string grouped(std::uint64_t number) {
     if (k > 0 && (digits.size() - k) % 3 == 0) text += ',';
     text += digits[k];
   }
-  return text;
-}
-
-/// A power of ten, with the exponent in superscript characters.
-std::string power_of_ten(int exponent) {
-  constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-  std::string text = exponent < 0 ? "10⁻" : "10";
-  for (const char digit : std::to_string(std::abs(exponent))) text += kDigits[static_cast<std::size_t>(digit - '0')];
   return text;
 }
 

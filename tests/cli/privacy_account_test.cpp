@@ -96,13 +96,7 @@ TEST(PrivacyAccount, RefusesInOneLine) {
       {"privacy calibrate --epsilon 1e-300 --delta 1e-300 --sensitivity 1e300",
        "--sensitivity: asks for more noise than float64 can hold"},
   };
-  for (const Refused& refused : all) {
-    const RunResult result = run(refused.command);
-    EXPECT_EQ(result.status, 2) << result;
-    EXPECT_EQ(result.out, "");
-    EXPECT_EQ(result.err.find("fedsinkhorn: " + refused.line), 0U) << result;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result;
-  }
+  for (const Refused& refused : all) expect_one_line(run(refused.command), "fedsinkhorn: " + refused.line);
 }
 
 }  // namespace

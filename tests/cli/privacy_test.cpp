@@ -87,13 +87,7 @@ TEST(PrivacyExplain, RefusesInOneLine) {
       {"privacy explan", "explan: no such command of privacy; did you mean explain?"},
       {"privacy", "privacy: needs a command after it; there are: explain"},
   };
-  for (const Refused& refused : all) {
-    const RunResult result = run(refused.command);
-    EXPECT_EQ(result.status, 2) << result;
-    EXPECT_EQ(result.out, "");
-    EXPECT_EQ(result.err.find("fedsinkhorn: " + refused.line), 0U) << result;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result;
-  }
+  for (const Refused& refused : all) expect_one_line(run(refused.command), "fedsinkhorn: " + refused.line);
 }
 
 TEST(PrivacyExplain, IsWhatThePageShows) {

@@ -229,6 +229,13 @@ RunResult run_program(const Arguments& program, const std::vector<std::string>& 
 
 }  // namespace
 
+void expect_one_line(const RunResult& result, const std::string& begin) {
+  EXPECT_EQ(result.status, 2) << result;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err.find(begin), 0U) << result;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result;
+}
+
 std::ostream& operator<<(std::ostream& stream, const RunResult& result) {
   return stream << "exit status " << result.status << "\nstdout: " << result.out << "\nstderr: " << result.err;
 }

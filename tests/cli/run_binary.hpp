@@ -47,6 +47,8 @@ struct RunResult {
 
 /// What the child was and said, for failure messages.
 std::ostream& operator<<(std::ostream& stream, const RunResult& result);
+/// Status 2, nothing on standard output, and one line on standard error, which begins like this.
+void expect_one_line(const RunResult& result, const std::string& begin);
 
 /// Runs the binary under test and waits for it. A child that outlives the limit is killed and fails the test.
 /// peak_bytes starts from this process's own peak (Linux keeps it across exec), so keep that small where it matters.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <utility>
 
 #include "core/random.hpp"
@@ -82,6 +83,15 @@ OwnedProblem heavy() {
   return owned;
 }
 
+using Change = std::function<void(Options&)>;
+
+void as_it_is(Options& /*options*/) {}
+
+Options changed(Options options, const Change& change) {
+  change(options);
+  return options;
+}
+
 /// Asked to stop at the first check.
 Options interrupted(Options options) {
   static std::deque<std::atomic<bool>> requests;
@@ -106,12 +116,9 @@ std::vector<Trial> trials(const TopologyEntry& topology, const std::string& poli
   const OwnedProblem ordinary = random_problem(13, 11, 0.2, 75);
 
   std::vector<Trial> trials;
-  const auto add = [&](const char* name, std::vector<Problem> problems, const auto& change) {
-    Options options = base;
-    change(options);
-    trials.push_back({name, std::move(problems), std::move(options)});
+  const auto add = [&](const char* name, std::vector<Problem> problems, const Change& change) {
+    trials.push_back({name, std::move(problems), changed(base, change)});
   };
-  const auto as_it_is = [](Options&) {};
   add("Defaults", whole(ordinary, clients), as_it_is);
   add("Square", whole(random_problem(12, 12, 0.2, 76), clients), as_it_is);
   add("Plain", whole(ordinary, clients), [](Options& options) { options.method = "sinkhorn"; });
@@ -168,12 +175,9 @@ std::vector<Trial> private_trials(const TopologyEntry& topology, const Mechanism
   }
   const OwnedProblem ordinary = random_problem(13, 11, 0.2, 75);
   std::vector<Trial> trials;
-  const auto add = [&](const char* name, std::vector<Problem> problems, const auto& change) {
-    Options options = base;
-    change(options);
-    trials.push_back({name, std::move(problems), std::move(options)});
+  const auto add = [&](const char* name, std::vector<Problem> problems, const Change& change) {
+    trials.push_back({name, std::move(problems), changed(base, change)});
   };
-  const auto as_it_is = [](Options&) {};
   add("Defaults", whole(ordinary, clients), as_it_is);
   add("SeveralTargets", whole(random_problem(12, 10, 0.05, 77, 3), clients), as_it_is);
   add("ForbiddenPairs", whole(with_forbidden_pairs(), clients), as_it_is);

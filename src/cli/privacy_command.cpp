@@ -142,11 +142,12 @@ void explain(const Arguments& arguments) {
   require_name("--mechanism", arguments.mechanism, names_in(mechanisms()));
   require_name("--server", arguments.server, servers());
   require_name("--format", arguments.format, formats());
-  Options options;
-  options.policy = arguments.policy;
-  options.mechanism = arguments.mechanism;
-  const Disclosures all = disclosures(topologies().find(arguments.topology, "`topology`"), policy_of(options),
-                                      choice_named<Server>(arguments.server) == Server::sums);
+  const TopologyEntry& topology = topologies().find(arguments.topology, "`topology`");
+  const PolicyEntry& policy = policies().find(arguments.policy, "`policy`");
+  const bool has_server = choice_named<Server>(arguments.server) == Server::sums;
+  const Disclosures all = policy.asks_mechanism
+                              ? disclosures(topology, mechanisms().find(arguments.mechanism, "`mechanism`"), has_server)
+                              : disclosures(topology, policy, has_server);
   if (speaks_for_all()) fmt::print("{}", arguments.format == "json" ? as_json(arguments, all) : as_table(all));
 }
 

@@ -425,12 +425,25 @@ Disclosures sums_row_reduce(bool has_server) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-constexpr Remark kAlone = {"One client", "It has nobody to send data to: nothing that it holds leaves it."};
+}  // namespace
 
-Disclosures centralized(bool has_server) {
-  if (!has_server) return {{}, {kAlone}};
-  return {{requests({setup, results}), keys_by_server()}, {kAlone}};
+Disclosures lonely_disclosures(bool has_server) {
+  constexpr Remark alone = {"One client", "It has nobody to send data to: nothing that it holds leaves it."};
+  if (!has_server) return {{}, {alone}};
+  return {{requests({setup, results}), keys_by_server()}, {alone}};
 }
+
+void require_use_for_server(const PolicyEntry& policy) {
+  if (policy.adds_securely) return;
+  throw InputError("`server`", fmt::format("adds up masked sums, and with policy {} there are none", policy.name),
+                   "add `policy` sums");
+}
+
+void sort_by_phase(Disclosures& all) {
+  std::ranges::stable_sort(all.messages, {}, [](const Disclosure& message) { return message.phases.front(); });
+}
+
+namespace {
 
 struct OpenEntry {
   std::string_view topology;
@@ -442,31 +455,17 @@ constexpr std::array<OpenEntry, 5> kOpenTopologies = {{{"all-to-all", open_all_t
                                                        {"row-reduce", open_row_reduce},
                                                        {"async", open_async}}};
 
-/// Of policy private, whatever the mechanism.
-bool may_release(const PolicyEntry& policy) {
-  return policy.rules[static_cast<std::size_t>(Payload::release)] != May::never;
-}
-
 void require_pair(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
   if (policy.adds_securely && !topology.only_open.empty()) {
     throw InputError("`policy`",
                      fmt::format("{} is not for topology {}: {}", policy.name, topology.name, topology.only_open),
                      "use row-reduce, or policy open");
   }
-  if (has_server && !policy.adds_securely) {
-    throw InputError("`server`", fmt::format("adds up masked sums, and with policy {} there are none", policy.name),
-                     "add `policy` sums");
-  }
-  if (may_release(policy) && !policy.adds_securely && (topology.only_open.empty() || topology.name == "grid")) {
-    throw InputError("`mechanism`", fmt::format("scalings is not for topology {}", topology.name),
-                     "use all-to-all, star or async, or `mechanism` marginal");
-  }
+  if (has_server) require_use_for_server(policy);
 }
 
 Disclosures unordered(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
-  if (!topology.several_clients) return centralized(has_server);
-  if (may_release(policy))
-    return policy.adds_securely ? marginal_disclosures(has_server) : scalings_disclosures(topology);
+  if (!topology.several_clients) return lonely_disclosures(has_server);
   if (policy.adds_securely && topology.name == "row-reduce") return sums_row_reduce(has_server);
   for (const OpenEntry& entry : kOpenTopologies) {
     if (!policy.adds_securely && entry.topology == topology.name) return entry.of();
@@ -480,7 +479,7 @@ Disclosures unordered(const TopologyEntry& topology, const PolicyEntry& policy, 
 Disclosures disclosures(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server) {
   require_pair(topology, policy, has_server);
   Disclosures all = unordered(topology, policy, has_server);
-  std::ranges::stable_sort(all.messages, {}, [](const Disclosure& message) { return message.phases.front(); });
+  sort_by_phase(all);
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include "comm/counting.hpp"
 #include "comm/payload.hpp"
 #include "comm/policy.hpp"
+#include "mechanism/mechanism.hpp"
 #include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
@@ -37,5 +38,7 @@ struct Disclosures {
 /// Throws InputError if the topology does not follow the policy, or a server has nothing to do, or the topology is not
 /// in the list.
 [[nodiscard]] Disclosures disclosures(const TopologyEntry& topology, const PolicyEntry& policy, bool has_server);
+/// The same of policy private.
+[[nodiscard]] Disclosures disclosures(const TopologyEntry& topology, const MechanismEntry& mechanism, bool has_server);
 
 }  // namespace fedsinkhorn

@@ -11,9 +11,11 @@ namespace fedsinkhorn {
 [[nodiscard]] std::vector<Disclosure> quiet_setup(bool sums);
 /// The same by way of a server, and the requests to it. phases: in which there are any.
 [[nodiscard]] std::vector<Disclosure> served_setup(std::vector<Phase> phases);
+/// Of a topology with one client. A server may be there.
+[[nodiscard]] Disclosures lonely_disclosures(bool has_server);
+/// Throws InputError.
+void require_use_for_server(const PolicyEntry& policy);
 
-/// Of policy private.
-[[nodiscard]] Disclosures marginal_disclosures(bool has_server);
-[[nodiscard]] Disclosures scalings_disclosures(const TopologyEntry& topology);
+void sort_by_phase(Disclosures& all);
 
 }  // namespace fedsinkhorn

@@ -1,6 +1,11 @@
 // What leaves a client of a private run.
-#include <utility>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "core/names.hpp"
+#include "fedsinkhorn/error.hpp"
 #include "registry/disclosure_parts.hpp"
 
 namespace fedsinkhorn {
@@ -22,9 +27,7 @@ constexpr Remark kHonest = {
     "Clients follow the program and look at what they get. Count one that adds no noise among those that collude "
     "(`colluding`). One that lies can spoil the result."};
 
-}  // namespace
-
-Disclosures marginal_disclosures(bool has_server) {
+Disclosures of_marginal(const TopologyEntry& /*topology*/, bool has_server) {
   Disclosures all{has_server ? served_setup({setup, rounds, results}) : quiet_setup(true), {}};
   all.messages.push_back({{rounds},
                           Payload::release,
@@ -45,7 +48,7 @@ Disclosures marginal_disclosures(bool has_server) {
   return all;
 }
 
-Disclosures scalings_disclosures(const TopologyEntry& topology) {
+Disclosures of_scalings(const TopologyEntry& topology, bool /*has_server*/) {
   const bool is_star = topology.route == Route::through_root;
   Disclosures all{quiet_setup(false), {}};
   all.messages.push_back(
@@ -74,8 +77,32 @@ Disclosures scalings_disclosures(const TopologyEntry& topology) {
        "None is needed to see releases, and it does not help: every client's noise protects its own data."},
       {"Honest but curious",
        "Clients follow the program and look at what they get. One that lies can spoil the result, but does not see "
-       "more "
-       "than releases."}};
+       "more than releases."}};
+  return all;
+}
+
+struct MechanismDisclosures {
+  std::string_view mechanism;
+  Disclosures (*of)(const TopologyEntry& topology, bool has_server);
+};
+constexpr std::array<MechanismDisclosures, 2> kMechanisms = {{{"marginal", of_marginal}, {"scalings", of_scalings}}};
+
+}  // namespace
+
+Disclosures disclosures(const TopologyEntry& topology, const MechanismEntry& mechanism, bool has_server) {
+  if (std::ranges::find(mechanism.topologies, topology.name) == mechanism.topologies.end()) {
+    throw InputError("`mechanism`", fmt::format("{} is not for topology {}", mechanism.name, topology.name),
+                     fmt::format("use {}", alternatives(mechanism.topologies)));
+  }
+  if (has_server) require_use_for_server(mechanism.policy);
+  if (!topology.several_clients) return lonely_disclosures(has_server);
+  const auto found = std::ranges::find(kMechanisms, mechanism.name, &MechanismDisclosures::mechanism);
+  if (found == kMechanisms.end()) {
+    throw InputError("`mechanism`", fmt::format("nobody has written down what leaves a client of {}", mechanism.name),
+                     "add it to src/registry/private_disclosure.cpp");
+  }
+  Disclosures all = found->of(topology, has_server);
+  sort_by_phase(all);
   return all;
 }
 

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "core/stopwatch.hpp"
 #include "problem/private_problem.hpp"
 #include "registry/registry.hpp"
 #include "solve/choose_backend.hpp"
@@ -83,19 +82,17 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
 
   traffic.set_phase(Phase::rounds);
   std::vector<TraceRow> trace;
-  const Timer timer;
+  const double begun = traffic.now();  // virtual, if the network is simulated
+  const auto seconds = [&] { return traffic.now() - begun; };
   const StopRequest stop(options.interrupt);
   const std::unique_ptr<RandomBits> random = random_bits_for(options, clients.rank());
   const auto on_release = [&](std::int64_t number, std::int64_t last, double error) {
-    trace.push_back({.iteration = number,
-                     .seconds = timer.seconds(),
-                     .error_a = kUnknown,
-                     .error_b = error,
-                     .epsilon = checked.epsilon});
+    trace.push_back(
+        {.iteration = number, .seconds = seconds(), .error_a = kUnknown, .error_b = error, .epsilon = checked.epsilon});
     if (!options.on_check) return;
     options.on_check({.iteration = number,
                       .max_iterations = last,
-                      .seconds = timer.seconds(),
+                      .seconds = seconds(),
                       .error_a = kUnknown,
                       .error_b = error,
                       .tolerance = options.tolerance,
@@ -108,7 +105,7 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
   Result result = summarize_released(checked, options, released);
   take_potentials(checked, released, result);
   result.trace = std::move(trace);
-  result.solve_seconds = timer.seconds();
+  result.solve_seconds = seconds();
   result.simd = simd.name;
   result.threads = threads;
   result.passes = Passes::two;
@@ -123,6 +120,8 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
   ClientReport report;
   report.compute_seconds = iteration.compute_seconds();
   report.iterations = released.iterations;
+  report.exchanges = clients.size() > 1 ? static_cast<std::uint64_t>(released.report.releases) : 0;
+  result.exchanges = report.exchanges;
   result.clients = {complete_report(checked, traffic, report)};
   clients.barrier();  // a client that has left no longer answers and would count as lost
   return result;

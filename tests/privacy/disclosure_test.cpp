@@ -68,19 +68,20 @@ struct Pair {
   Server server;
   std::string mechanism = "";  // of policy private
 
+  [[nodiscard]] const MechanismEntry& mechanism_entry() const { return mechanisms().find(mechanism, "`mechanism`"); }
   [[nodiscard]] const PolicyEntry& policy_entry() const {
-    Options options;
-    options.policy = policy;
-    if (!mechanism.empty()) options.mechanism = mechanism;
-    return policy_of(options);
+    return mechanism.empty() ? policies().find(policy, "`policy`") : mechanism_entry().policy;
   }
   [[nodiscard]] Disclosures listed() const {
-    return disclosures(testing::topology_named(topology), policy_entry(), server == Server::sums);
+    const TopologyEntry& entry = testing::topology_named(topology);
+    const bool has_server = server == Server::sums;
+    return mechanism.empty() ? disclosures(entry, policy_entry(), has_server)
+                             : disclosures(entry, mechanism_entry(), has_server);
   }
   [[nodiscard]] std::vector<Trial> trials() const {
     const TopologyEntry& entry = testing::topology_named(topology);
     if (mechanism.empty()) return testing::trials(entry, policy, server);
-    return testing::private_trials(entry, mechanisms().find(mechanism, "`mechanism`"), server);
+    return testing::private_trials(entry, mechanism_entry(), server);
   }
 };
 
@@ -145,6 +146,12 @@ TEST(Disclosures, RefuseWhatDoesNotExist) {
     }
     EXPECT_THROW((void)disclosures(topology, policies().find("open", "`policy`"), true), InputError);
   }
+  for (const MechanismEntry& mechanism : mechanisms()) {
+    EXPECT_THROW((void)disclosures(testing::topology_named("grid"), mechanism, false), InputError);
+  }
+  MechanismEntry other = mechanisms().find("marginal", "`mechanism`");
+  other.name = "other";
+  EXPECT_THROW((void)disclosures(testing::topology_named("row-reduce"), other, false), InputError);
   TopologyEntry unknown = testing::topology_named("row-reduce");
   unknown.name = "ring";
   EXPECT_THROW((void)disclosures(unknown, sums, false), InputError);

@@ -25,6 +25,7 @@
 #include <system_error>
 #include <thread>
 
+#include "support/mpirun_status.hpp"
 #include "support/summary_schema.hpp"
 
 #ifndef FEDSINKHORN_BINARY
@@ -267,7 +268,9 @@ RunResult run_ranks(const std::vector<Ranks>& parts, const RunOptions& options) 
     program.emplace_back(FEDSINKHORN_BINARY);
     program.insert(program.end(), part.arguments.begin(), part.arguments.end());
   }
-  return run_program(program, settings, options);
+  RunResult result = run_program(program, settings, options);
+  result.status = testing::status_of_ranks(result.status, result.err);
+  return result;
 }
 #else
 bool has_mpirun() { return false; }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/stopwatch.hpp"
+#include "support/mpirun_status.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -28,7 +29,7 @@ Ended run_clients(int clients, const std::string& arguments) {
   if (pipe == nullptr) throw std::runtime_error("popen failed");
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) run.output += static_cast<char>(c);
   const int status = ::pclose(pipe);
-  run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.status = testing::status_of_ranks(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), run.output);
   run.seconds = timer.seconds();
   return run;
 }

@@ -95,16 +95,6 @@ void allgather_through_root(const Collectives& clients, const Parts<std::byte>& 
   wait_all(clients, messages);
 }
 
-/// See collectives.hpp. bytes: of all parts.
-bool is_little_for_many(std::size_t clients, std::size_t bytes) {
-  constexpr std::size_t little = 1024;  // per client
-  return clients > kManyClients && bytes <= little * clients;
-}
-bool adds_up_at_root(std::size_t clients, std::size_t bytes) {
-  constexpr std::size_t most = std::size_t{64} << 20U;  // held by the root meanwhile
-  return is_little_for_many(clients, bytes) && bytes <= most / clients;
-}
-
 /// The part of the whole that is this client's.
 Range part_of(std::size_t client, std::span<const std::size_t> counts) {
   const auto offsets = offsets_of(counts);

@@ -40,6 +40,15 @@ class SecureSums;
 
 /// With more clients, c^2 small messages take longer than the route through client 0.
 inline constexpr std::size_t kManyClients = 32;
+/// Whether they take it in allgather, and in reduce_scatter. bytes: of all parts.
+[[nodiscard]] constexpr bool is_little_for_many(std::size_t clients, std::size_t bytes) {
+  constexpr std::size_t little = 1024;  // per client
+  return clients > kManyClients && bytes <= little * clients;
+}
+[[nodiscard]] constexpr bool adds_up_at_root(std::size_t clients, std::size_t bytes) {
+  constexpr std::size_t most = std::size_t{64} << 20U;  // held by the root meanwhile
+  return is_little_for_many(clients, bytes) && bytes <= most / clients;
+}
 
 class Collectives {
  public:

@@ -75,13 +75,11 @@ class PeerSumming final : public Summing {
 
 }  // namespace
 
-WordsSent sent_to_add_up(std::size_t clients, std::size_t rank, std::size_t words) {
-  if (clients == 1 || words == 0) return {};
+std::vector<std::size_t> words_added_by(std::size_t clients, std::size_t words) {
   const Deal deal{words + 1, clients};
-  const bool adds = rank < deal.adders();
-  const std::size_t own = adds ? deal.size(rank) : 0;
-  const std::uint64_t others = clients - 1;
-  return {deal.words - own + others * own, deal.adders() - (adds ? 1 : 0) + (adds ? others : 0)};
+  std::vector<std::size_t> sizes(clients);
+  for (std::size_t k = 0; k < deal.adders(); ++k) sizes[k] = deal.size(k);
+  return sizes;
 }
 
 std::unique_ptr<Summing> make_peer_summing(Communicator& clients) { return std::make_unique<PeerSumming>(clients); }

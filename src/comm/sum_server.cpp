@@ -126,11 +126,6 @@ class Server {
 
 }  // namespace
 
-WordsSent sent_to_server(std::size_t words) {
-  static_assert(sizeof(SumRequest) == 2 * sizeof(Word));
-  return {words + 1 + 2, 2};
-}
-
 std::unique_ptr<Summing> make_served_summing(Communicator& everyone, Communicator& clients) {
   return std::make_unique<ServedSumming>(everyone, clients);
 }

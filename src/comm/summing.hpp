@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.hpp"
 #include "comm/ring.hpp"
@@ -34,14 +35,8 @@ class Summing {
 /// Up to so many words per client are few.
 inline constexpr std::size_t kFewWords = 64;
 
-/// What client `rank` sends for that, including the word that is checked (comm/secure_sums.hpp).
-struct WordsSent {
-  std::uint64_t words = 0;
-  std::uint64_t messages = 0;
-};
-[[nodiscard]] WordsSent sent_to_add_up(std::size_t clients, std::size_t rank, std::size_t words);
-/// The same with a server; its request counts as two words.
-[[nodiscard]] WordsSent sent_to_server(std::size_t words);
+/// How many each client adds up, including the word that is checked (comm/secure_sums.hpp).
+[[nodiscard]] std::vector<std::size_t> words_added_by(std::size_t clients, std::size_t words);
 
 /// The last of `everyone` is the server: see comm/sum_server.hpp. Each client sends it a request of 32 bytes and 16 W
 /// bytes, and gets 16 W bytes.

@@ -35,9 +35,6 @@ class AllToAll final : public Exchanges {
   void columns_of_rows_out(Payload kind, const double* part, double* own) override { columns_.sum(kind, 1, part, own); }
   /// u, and v when it is shared.
   [[nodiscard]] std::uint64_t each_round() const override { return rows_.members() > 1 ? 2 : 0; }
-  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override {
-    return columns_.sent_to_gather(targets, targets * kNoteNumbers) + rows_.sent_to_gather(targets);
-  }
 
  private:
   const Norm norm_;
@@ -50,6 +47,14 @@ Layout all_to_all_layout(std::size_t client, std::size_t clients, const Options&
   Layout layout = own_rows(client, clients);
   layout.whole_columns = true;
   return layout;
+}
+
+Round all_to_all_round(const RoundShape& shape) {
+  Round round;
+  round.exchanges.push_back(gather_exchange(shape.rows, shape.client, shape.targets));
+  add_gather(round.exchanges, shape.columns, shape.client, shape.targets, shape.targets * shape.note_numbers);
+  round.work = work_of(shape, all_to_all_layout(shape.client, shape.clients(), {}), false);
+  return round;
 }
 
 std::unique_ptr<Exchanges> all_to_all_exchanges(const TopologyContext& context) {

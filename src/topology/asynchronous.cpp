@@ -224,6 +224,18 @@ class Asynchronous final : public Topology {
 
 }  // namespace
 
+// u and v of every iteration, to everybody; each message has a stamp.
+Round asynchronous_round(const RoundShape& shape) {
+  Round round;
+  for (const std::vector<std::size_t>* sizes : {&shape.rows, &shape.columns}) {
+    RoundExchange news = gather_exchange(*sizes, shape.client, shape.targets, kStampNumbers);
+    news.exchange = Exchange::news;
+    round.exchanges.push_back(std::move(news));
+  }
+  round.work = work_of(shape, all_to_all_layout(shape.client, shape.clients(), {}), false);
+  return round;
+}
+
 std::unique_ptr<Topology> make_asynchronous(const TopologyContext& context) {
   return std::make_unique<Asynchronous>(context, all_to_all_exchanges(context));
 }

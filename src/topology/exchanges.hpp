@@ -14,7 +14,6 @@
 #include "kernel/block.hpp"
 #include "problem/checked_problem.hpp"
 #include "topology/note.hpp"
-#include "topology/sent.hpp"
 
 namespace fedsinkhorn {
 
@@ -77,10 +76,6 @@ class Exchanges {
   [[nodiscard]] virtual bool takes_local_steps() const { return true; }
   /// How often a round waits for slices of others.
   [[nodiscard]] virtual std::uint64_t each_round() const = 0;
-  /// What this client sends in a round of as many targets: v and the notes come in, q goes out, u comes in, r goes out.
-  /// The notes are as small as they can be (kNoteNumbers), and there are up to kManyClients clients. What more clients
-  /// do about small messages is in comm/collectives.hpp. The tables of docs/clients.md say the same.
-  [[nodiscard]] virtual Sent sent_each_round(std::size_t targets) const = 0;
 };
 
 /// What a topology is built from. All of it must outlive the topology.

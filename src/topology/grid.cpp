@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/checked_size.hpp"
@@ -43,6 +44,50 @@ Layout grid_layout(std::size_t client, std::size_t clients, const Options& optio
   }
   layout.takes_parts = false;
   return layout;
+}
+
+namespace {
+
+/// The sizes of the slices of these clients.
+std::vector<std::size_t> sizes_at(const std::vector<std::size_t>& sizes, std::span<const std::size_t> members) {
+  std::vector<std::size_t> chosen;
+  chosen.reserve(members.size());
+  for (const std::size_t member : members) chosen.push_back(sizes[member]);
+  return chosen;
+}
+
+}  // namespace
+
+// q is summed along the grid row and u gathered there, r and v down the grid column; notes along both.
+Round grid_round(const RoundShape& shape) {
+  const GridShape grid = grid_shape(shape.clients(), shape.grid);
+  const std::size_t i = shape.client / grid.columns;
+  const std::size_t j = shape.client % grid.columns;
+  std::vector<std::size_t> across;
+  std::vector<std::size_t> down;
+  for (std::size_t k = 0; k < grid.columns; ++k) across.push_back(i * grid.columns + k);
+  for (std::size_t k = 0; k < grid.rows; ++k) down.push_back(k * grid.columns + j);
+  const std::vector<std::size_t> rows = sizes_at(shape.rows, across);
+  const std::vector<std::size_t> columns = sizes_at(shape.columns, down);
+  const std::size_t note = shape.targets * shape.note_numbers;
+  const bool rows_stay = across.size() == 1;
+
+  Round round;
+  const auto add = [&](RoundExchange exchange, std::size_t groups) {
+    exchange.groups = groups;
+    round.exchanges.push_back(std::move(exchange));
+  };
+  if (!rows_stay) {
+    add(sum_exchange(rows, j, shape.targets), grid.rows);
+    add(gather_exchange(rows, j, shape.targets), grid.rows);
+  }
+  add(sum_exchange(columns, i, shape.targets), grid.columns);
+  add_gather(round.exchanges, columns, i, shape.targets, note, grid.columns);
+  if (!rows_stay) add(notes_exchange(across.size(), j, note), grid.rows);
+  Options options;
+  options.grid = shape.grid;
+  round.work = work_of(shape, grid_layout(shape.client, shape.clients(), options), rows_stay);
+  return round;
 }
 
 std::unique_ptr<Exchanges> grid_exchanges(const TopologyContext& context) {

@@ -58,11 +58,6 @@ class GroupExchanges final : public Exchanges {
   [[nodiscard]] std::uint64_t each_round() const override {
     return (row_group_.members() > 1 ? 1 : 0) + (column_group_.members() > 1 ? 1 : 0);
   }
-  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override {
-    const std::size_t note_numbers = targets * kNoteNumbers;
-    return column_group_.sent_to_gather(targets, note_numbers) + row_group_.sent_to_share_notes(note_numbers) +
-           row_group_.sent_to_sum(targets) + row_group_.sent_to_gather(targets) + column_group_.sent_to_sum(targets);
-  }
 
  private:
   const Norm norm_;

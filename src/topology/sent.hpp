@@ -14,9 +14,4 @@ struct Sent {
   [[nodiscard]] Sent operator+(const Sent& other) const { return {bytes + other.bytes, messages + other.messages}; }
 };
 
-/// So many messages of as many numbers each; none where there is nothing to say.
-[[nodiscard]] inline Sent sent(std::size_t messages, std::size_t numbers) {
-  return numbers == 0 ? Sent{} : Sent{messages * numbers * sizeof(double), messages};
-}
-
 }  // namespace fedsinkhorn

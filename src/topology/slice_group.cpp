@@ -127,20 +127,6 @@ void SliceGroup::share_notes(Norm norm, std::span<Note> notes) const {
   NoteReader(norm, notes).take(from_peer(clients_, kRoot), mine.data());
 }
 
-Sent SliceGroup::sent_to_gather(std::size_t targets, std::size_t note_numbers) const {
-  return sent(members() - 1, targets * own_size() + note_numbers);
-}
-
-Sent SliceGroup::sent_to_sum(std::size_t targets) const {
-  Sent to_others;
-  for (std::size_t member = 0; member < members(); ++member) {
-    if (member != clients_.rank()) to_others = to_others + sent(1, targets * sizes_[member]);
-  }
-  return to_others;
-}
-
-Sent SliceGroup::sent_to_share_notes(std::size_t note_numbers) const { return sent(members() - 1, note_numbers); }
-
 std::vector<std::size_t> sizes_of(std::span<const Range> slices) {
   std::vector<std::size_t> sizes;
   for (const Range& slice : slices) sizes.push_back(slice.size());

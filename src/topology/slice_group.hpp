@@ -9,7 +9,6 @@
 #include "comm/payload.hpp"
 #include "core/range.hpp"
 #include "topology/note.hpp"
-#include "topology/sent.hpp"
 
 namespace fedsinkhorn {
 
@@ -36,11 +35,6 @@ class SliceGroup {
   [[nodiscard]] std::vector<double> summands(Payload kind, std::size_t targets, const double* whole);
   /// Shares the notes alone.
   void share_notes(Norm norm, std::span<Note> notes) const;
-
-  /// What this client sends in each of these, with notes of so many numbers, among up to kManyClients members.
-  [[nodiscard]] Sent sent_to_gather(std::size_t targets, std::size_t note_numbers = 0) const;
-  [[nodiscard]] Sent sent_to_sum(std::size_t targets) const;
-  [[nodiscard]] Sent sent_to_share_notes(std::size_t note_numbers) const;
 
  private:
   [[nodiscard]] std::vector<std::size_t> counts(std::size_t targets, std::size_t extra) const;

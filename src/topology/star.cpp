@@ -74,14 +74,6 @@ class Spokes {
     for (const auto& message : messages) communicator.wait(*message);
   }
 
-  /// What a client sends for the server to collect, and the server to deal out. A message each, be it empty.
-  [[nodiscard]] Sent collected(std::size_t targets, std::size_t extra) const {
-    return {(targets * own_size() + extra) * sizeof(double), 1};
-  }
-  [[nodiscard]] Sent dealt(std::size_t targets) const {
-    return {targets * (whole_ - own_size()) * sizeof(double), sizes_.size() - 1};
-  }
-
  private:
   const Collectives& clients_;
   std::vector<std::size_t> sizes_;
@@ -141,12 +133,6 @@ class Star final : public Exchanges {
   [[nodiscard]] bool takes_local_steps() const override { return is_server(); }
   /// To the server and back, for v and for u.
   [[nodiscard]] std::uint64_t each_round() const override { return everyone_.size() > 1 ? 2 : 0; }
-  /// The server: the others' q, their r, and the notes combined. The others: v with a note, and u.
-  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override {
-    const std::size_t note_numbers = targets * kNoteNumbers;
-    if (is_server()) return rows_.dealt(targets) + columns_.dealt(targets) + sent(everyone_.size() - 1, note_numbers);
-    return columns_.collected(targets, note_numbers) + rows_.collected(targets, 0);
-  }
 
  private:
   [[nodiscard]] bool is_server() const { return everyone_.rank() == kServer; }
@@ -164,6 +150,20 @@ Layout star_layout(std::size_t client, std::size_t clients, const Options& /*opt
   layout.column_slices = client == kServer ? Range{0, clients} : Range{};
   layout.takes_parts = false;
   return layout;
+}
+
+// q back, u in, r back, v in with a note of each client, and all notes combined.
+Round star_round(const RoundShape& shape) {
+  const std::size_t note = shape.targets * shape.note_numbers;
+  Round round;
+  round.exchanges = {deal_exchange(shape.rows, shape.client, shape.targets),
+                     collect_exchange(shape.rows, shape.client, shape.targets),
+                     deal_exchange(shape.columns, shape.client, shape.targets),
+                     collect_exchange(shape.columns, shape.client, shape.targets, note),
+                     broadcast_exchange(shape.clients(), shape.client, note)};
+  round.work = work_of(shape, star_layout(shape.client, shape.clients(), {}), false);
+  round.work.works_alone = shape.clients() > 1;
+  return round;
 }
 
 std::unique_ptr<Exchanges> star_exchanges(const TopologyContext& context) { return std::make_unique<Star>(context); }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "comm/agreement.hpp"
 #include "comm/secure_sums.hpp"
@@ -88,7 +89,6 @@ SumExchanges::SumExchanges(const TopologyContext& context)
     : sums_(*context.clients.sums()),
       clients_(context.clients.size()),
       rank_(context.clients.rank()),
-      has_server_(context.clients.route() == Route::through_server),
       own_rows_(context.problem.n()),
       columns_(context.problem.columns.size()),
       own_(context.problem.own_columns()),
@@ -194,15 +194,13 @@ void SumExchanges::columns_of_rows_out(Payload kind, const double* part, double*
   columns_out(kind, 1, part, ones.data(), own);
 }
 
-Sent SumExchanges::sent_each_round(std::size_t targets) const {
-  const std::size_t shares = targets * columns_ + 1;
-  const std::size_t with_notes = words_of_doubles(targets * columns_) + targets * words_in_note(clients_, 0, 0);
-  const auto sent = [this](std::size_t words) {
-    return has_server_ ? sent_to_server(words) : sent_to_add_up(clients_, rank_, words);
-  };
-  const WordsSent for_shares = sent(shares);
-  const WordsSent for_v = sent(with_notes);
-  return {sizeof(Word) * (for_shares.words + for_v.words), for_shares.messages + for_v.messages};
+std::vector<RoundExchange> exchanges_of_sums(const RoundShape& shape) {
+  const std::size_t columns = std::accumulate(shape.columns.begin(), shape.columns.end(), std::size_t{0});
+  const std::size_t shares = shape.targets * columns + 1;
+  const std::size_t with_notes =
+      words_of_doubles(shape.targets * columns) + shape.targets * words_in_note(shape.clients(), 0, 0);
+  const auto sum = shape.has_server ? served_sum_exchange : secure_sum_exchange;
+  return {sum(shape.clients(), shape.client, shares), sum(shape.clients(), shape.client, with_notes)};
 }
 
 }  // namespace fedsinkhorn

@@ -15,6 +15,7 @@
 
 #include "comm/ring.hpp"
 #include "topology/exchanges.hpp"
+#include "topology/round.hpp"
 
 namespace fedsinkhorn {
 
@@ -37,7 +38,6 @@ class SumExchanges final : public Exchanges {
   [[nodiscard]] bool rows_stay() const override { return true; }
   [[nodiscard]] bool takes_local_steps() const override { return false; }
   [[nodiscard]] std::uint64_t each_round() const override { return clients_ > 1 ? 1 : 0; }
-  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override;
 
  private:
   void copy_own(std::size_t targets, const double* known, double* own) const;
@@ -46,7 +46,6 @@ class SumExchanges final : public Exchanges {
   SecureSums& sums_;
   const std::size_t clients_;
   const std::size_t rank_;
-  const bool has_server_;
   const std::size_t own_rows_;
   const std::size_t columns_;
   const Range own_;
@@ -63,6 +62,9 @@ struct Shares {
   std::vector<Word> words;
   std::vector<int> exponents;
 };
+
+/// What its clients exchange in a round.
+[[nodiscard]] std::vector<RoundExchange> exchanges_of_sums(const RoundShape& shape);
 
 /// Words of a note of so many sums and maxima: flags, whether a number does not fit (then the numbers are random),
 /// numbers, and a place for every client's maxima.

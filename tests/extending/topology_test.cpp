@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "fedsinkhorn/solve.hpp"
 #include "support/problems.hpp"
@@ -45,17 +46,6 @@ class EverybodyAdds final : public Exchanges {
   }
   [[nodiscard]] bool rows_stay() const override { return true; }
   [[nodiscard]] std::uint64_t each_round() const override { return clients_.size() > 1 ? 1 : 0; }
-  // An allreduce is a sum over even parts, each of which is then gathered.
-  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override {
-    const std::size_t numbers = targets * columns_.whole_size();
-    const std::size_t clients = clients_.size();
-    Sent all = columns_.sent_to_gather(targets, targets * kNoteNumbers);
-    for (std::size_t k = 0; k < clients; ++k) {
-      const std::size_t part = numbers / clients + (k < numbers % clients ? 1 : 0);
-      all = all + (k == clients_.rank() ? sent(clients - 1, part) : sent(1, part));
-    }
-    return all;
-  }
 
  private:
   const Norm norm_;
@@ -64,13 +54,26 @@ class EverybodyAdds final : public Exchanges {
   SliceGroup columns_;
 };
 
+// An allreduce is a sum over even parts, each of which is then gathered.
+Round round(const RoundShape& shape) {
+  const std::size_t columns = std::accumulate(shape.columns.begin(), shape.columns.end(), std::size_t{0});
+  std::vector<std::size_t> parts(shape.clients(), shape.targets * columns / shape.clients());
+  for (std::size_t k = 0; k < shape.targets * columns % shape.clients(); ++k) ++parts[k];
+  Round round;
+  round.exchanges = {sum_exchange(parts, shape.client, 1), gather_exchange(parts, shape.client, 1)};
+  add_gather(round.exchanges, shape.columns, shape.client, shape.targets, shape.targets * shape.note_numbers);
+  round.work = work_of(shape, own_rows(shape.client, shape.clients()), true);
+  return round;
+}
+
 [[maybe_unused]] const bool kIsRegistered = [] {
   topologies().add(
       {.name = "everybody-adds",
        .layout = [](std::size_t client, std::size_t clients, const Options&) { return own_rows(client, clients); },
        .exchanges = [](const TopologyContext& context) -> std::unique_ptr<Exchanges> {
          return std::make_unique<EverybodyAdds>(context);
-       }});
+       },
+       .round = round});
   return true;
 }();
 

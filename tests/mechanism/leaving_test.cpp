@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "comm/summing.hpp"
+#include "comm/ring.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "mechanism/ways.hpp"
 #include "support/problems.hpp"
 #include "support/transcript.hpp"
+#include "topology/round.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -63,25 +64,23 @@ TEST_P(Leaving, OnlyReleasesAreAboutData) {
   }
 }
 
-/// What client k sends as releases in one iteration, in numbers and messages.
-WordsSent declared(const Way& way, const ClientReport& client, std::size_t columns, std::size_t targets,
-                   std::span<const Result> all) {
+/// What client k sends as releases in one iteration.
+Sent declared(const Way& way, const ClientReport& client, std::size_t columns, std::size_t targets,
+              std::span<const Result> all) {
   if (way.mechanism == "marginal") {
     const std::size_t words = columns * targets + 1;  // and whether somebody wants to stop
     // A request to the server is of kind control; a word more is for checking.
-    return way.server == Server::sums ? WordsSent{words + 1, 1} : sent_to_add_up(kClients, client.client, words);
+    return way.server == Server::sums ? Sent{(words + 1) * sizeof(Word), 1}
+                                      : secure_sum_exchange(kClients, client.client, words).sent();
   }
-  const auto lines = [](const ClientReport& of) {
-    return (of.last_row - of.first_row) + (of.last_column - of.first_column);
+  const auto bytes_of = [targets](const ClientReport& of) {
+    return targets * sizeof(double) * ((of.last_row - of.first_row) + (of.last_column - of.first_column));
   };
-  if (way.topology != "star") return {targets * (kClients - 1) * lines(client), 2 * (kClients - 1)};
-  if (client.client > 0) return {targets * lines(client), 2};
+  if (way.topology != "star") return {(kClients - 1) * bytes_of(client), 2 * (kClients - 1)};
+  if (client.client > 0) return {bytes_of(client), 2};
   // The server tells the others their products, a target at a time.
-  WordsSent sent;
-  for (std::size_t k = 1; k < kClients; ++k) {
-    sent.words += targets * lines(all[k].clients[0]);
-    sent.messages += targets * 2;
-  }
+  Sent sent;
+  for (std::size_t k = 1; k < kClients; ++k) sent = sent + Sent{bytes_of(all[k].clients[0]), targets * 2};
   return sent;
 }
 
@@ -89,10 +88,9 @@ TEST_P(Leaving, ReleasesAreAsManyAndAsLargeAsDeclared) {
   for (const std::size_t targets : {1U, 3U}) {
     const OwnedProblem owned = testing::random_problem(11, 10, 0.2, 51, targets);
     const Recording recording = record(owned);
-    const std::size_t unit = GetParam().mechanism == "marginal" ? sizeof(Word) : sizeof(double);
     for (const Result& result : recording.results) {
       const ClientReport& client = result.clients[0];
-      const WordsSent each = declared(GetParam(), client, 10, targets, recording.results);
+      const Sent each = declared(GetParam(), client, 10, targets, recording.results);
       const auto count = static_cast<std::uint64_t>(client.iterations);
       for (const SentMessages& sent : client.left) {
         if (sent.kind != "release") continue;
@@ -101,7 +99,7 @@ TEST_P(Leaving, ReleasesAreAsManyAndAsLargeAsDeclared) {
           EXPECT_LE(sent.messages, (kClients - 1) * static_cast<std::uint64_t>(result.privacy.releases));
           continue;
         }
-        EXPECT_EQ(sent.bytes, each.words * count * unit);
+        EXPECT_EQ(sent.bytes, each.bytes * count);
         EXPECT_EQ(sent.messages, each.messages * count);
       }
       EXPECT_LE(client.iterations, static_cast<std::int64_t>(kReleases));

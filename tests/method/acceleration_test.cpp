@@ -446,7 +446,6 @@ class NoisyExchanges final : public Exchanges {
   [[nodiscard]] Known rows() const override { return inner_->rows(); }
   [[nodiscard]] Known columns() const override { return inner_->columns(); }
   [[nodiscard]] std::uint64_t each_round() const override { return inner_->each_round(); }
-  [[nodiscard]] Sent sent_each_round(std::size_t targets) const override { return inner_->sent_each_round(targets); }
 
  private:
   std::vector<double> disturbed(Payload kind, const double* values, std::size_t count) {

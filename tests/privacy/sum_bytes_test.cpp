@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/summing.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "support/problems.hpp"
+#include "topology/round.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -41,7 +41,7 @@ std::vector<std::uint64_t> sent_in_a_round(const std::string& policy, Server ser
   return bytes;
 }
 
-/// Without the check word, which sent_to_add_up adds.
+/// Without the check word, which is added.
 constexpr std::size_t kProducts = kColumns + 1;
 constexpr std::size_t kScalings = kColumns / 2 + 17;
 
@@ -49,9 +49,9 @@ TEST(SumBytes, AmongClients) {
   const std::vector<std::uint64_t> bytes = sent_in_a_round("sums", Server::none);
   ASSERT_EQ(bytes.size(), kClients);
   for (std::size_t k = 0; k < kClients; ++k) {
-    const std::uint64_t words =
-        sent_to_add_up(kClients, k, kProducts).words + sent_to_add_up(kClients, k, kScalings).words;
-    EXPECT_EQ(bytes[k], kWord * words) << k;
+    EXPECT_EQ(bytes[k], secure_sum_exchange(kClients, k, kProducts).sent().bytes +
+                            secure_sum_exchange(kClients, k, kScalings).sent().bytes)
+        << k;
   }
 }
 

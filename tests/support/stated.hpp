@@ -14,6 +14,8 @@
 #include "comm/transports.hpp"
 #include "simd/simd.hpp"
 #include "support/registered.hpp"
+#include "topology/round.hpp"
+#include "topology/slice_group.hpp"
 
 namespace fedsinkhorn::testing {
 
@@ -42,6 +44,22 @@ inline void at_every_client(
   });
 }
 
+/// The round that this client would make.
+inline RoundShape shape_of_round(const TopologyContext& context) {
+  const CheckedProblem& problem = context.problem;
+  RoundShape shape;
+  shape.client = problem.client;
+  shape.rows = sizes_of(problem.rows.slices);
+  shape.columns = sizes_of(problem.columns.slices);
+  shape.targets = problem.targets;
+  shape.note_numbers = kNoteNumbers;
+  shape.grid = context.options.grid;
+  shape.passes = context.options.passes;
+  shape.adds_securely = context.clients.sums() != nullptr;
+  shape.has_server = context.clients.route() == Route::through_server;
+  return shape;
+}
+
 struct StatedRound {
   std::uint64_t exchanges = 0;
   Sent sent;
@@ -53,7 +71,8 @@ inline std::vector<StatedRound> stated_rounds(const Problem& problem, const Opti
   std::vector<StatedRound> rounds(options.clients);
   at_every_client(problem, options, [&](const TopologyContext& context, const CountingCommunicator&) {
     const std::unique_ptr<Exchanges> exchanges = topology_named(options.topology).exchanges(context);
-    rounds[context.problem.client] = {exchanges->each_round(), exchanges->sent_each_round(context.problem.targets),
+    rounds[context.problem.client] = {exchanges->each_round(),
+                                      topology_named(options.topology).round(shape_of_round(context)).sent(),
                                       exchanges->rows_stay()};
   });
   return rounds;

@@ -217,14 +217,13 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
   // Partial column sums take targets x columns numbers per chunk: with many targets, few chunks.
   const std::size_t fine = WorkCut::fused_chunks(n, m, WorkCut::kExponential);
   const std::size_t chunks = targets <= WorkCut::kFewTargets ? fine : std::min(fine, kChunksOfManyTargets);
-  std::vector<std::vector<double>> column_parts(chunks);
-  std::vector<std::vector<Totals>> total_parts(chunks);
+  // All before the first chunk: made one by one, they would break up the memory that chunks use in turn.
+  std::vector<std::vector<double>> column_parts(chunks, std::vector<double>(targets * stride));
+  std::vector<std::vector<Totals>> total_parts(chunks, std::vector<Totals>(targets));
   std::vector<PlanSums> result(targets);
   for (auto& sums : result) sums.rows.resize(n);
   const PlanPass pass{context, phi, potentials, scalings, u, result};
   parallel_chunks(context.threads, chunks, [&](std::size_t chunk, std::size_t) {
-    column_parts[chunk].assign(targets * stride, 0.0);
-    total_parts[chunk].resize(targets);
     const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
     if (targets == 1) {
       pass.one_target(range, column_parts[chunk].data(), total_parts[chunk][0]);

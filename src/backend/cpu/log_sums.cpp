@@ -64,6 +64,12 @@ constexpr std::size_t kChunksOfManyTargets = 4;
 /// The values of eight longer rows do not fit into a second-level cache of 1 MB.
 constexpr std::size_t kLongRow = 3072;
 
+/// Rows of costs that are held at a time while a plan is evaluated, if they come from a file: about 2 MB.
+std::size_t rows_read_at_once(std::size_t columns) {
+  const std::size_t rows = (std::size_t{1} << 18U) / std::max<std::size_t>(1, columns);
+  return (rows / cpu::kRowBlock + 1) * cpu::kRowBlock;
+}
+
 /// What a chunk of rows adds to the sums over a whole plan.
 struct Totals {
   ExactSum logarithm;
@@ -225,12 +231,16 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
   const PlanPass pass{context, phi, potentials, scalings, u, result};
   parallel_chunks(context.threads, chunks, [&](std::size_t chunk, std::size_t) {
     const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
-    if (targets == 1) {
-      pass.one_target(range, column_parts[chunk].data(), total_parts[chunk][0]);
-    } else {
-      pass.many_targets(products.streaming(), range, column_parts[chunk].data(), total_parts[chunk]);
+    const std::size_t rows_each = rows_read_at_once(m);
+    for (std::size_t first = range.first; first < range.last; first += rows_each) {
+      const Range rows{first, std::min(range.last, first + rows_each)};
+      if (targets == 1) {
+        pass.one_target(rows, column_parts[chunk].data(), total_parts[chunk][0]);
+      } else {
+        pass.many_targets(products.streaming(), rows, column_parts[chunk].data(), total_parts[chunk]);
+      }
+      context.cost.rows_done(rows.first, rows.size());
     }
-    context.cost.rows_done(range.first, range.size());
   });
 
   for (std::size_t k = 0; k < targets; ++k) {

@@ -16,6 +16,10 @@ namespace fedsinkhorn {
 /// The largest resident set of this process so far, in bytes; 0 if unknown.
 [[nodiscard]] std::uint64_t peak_memory();
 
+/// The resident set of this process now, in bytes; 0 if unknown. Before any problem is read: what a process needs
+/// anyway.
+[[nodiscard]] double process_bytes_now();
+
 /// "12.8 GB": decimal units, three digits.
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);
 

@@ -240,7 +240,10 @@ class ComputedRows {
     if (lacks_phi_) blocks_.find_phi(row, count, scratch.costs.data());
     return strip_at(row, count, 0, stride(), scratch);
   }
-  void done(Range /*range*/) const {}
+  /// Later passes read the costs again, so they may stay. An opening pass may be the only one (see CpuBlock::open).
+  void done(Range range) const {
+    if (lacks_phi_) blocks_.cost().rows_done(range.first, range.size());
+  }
   void end_pass() { lacks_phi_ = false; }
   [[nodiscard]] bool is_to_be_built() const { return lacks_phi_; }
   /// A pass by strips of columns needs phi before it starts.

@@ -64,6 +64,12 @@ constexpr std::size_t kChunksOfManyTargets = 4;
 /// The values of eight longer rows do not fit into a second-level cache of 1 MB.
 constexpr std::size_t kLongRow = 3072;
 
+/// Rows of costs that are held at a time while a plan is evaluated, if they come from a file: about 2 MB.
+std::size_t rows_read_at_once(std::size_t columns) {
+  const std::size_t rows = (std::size_t{1} << 18U) / std::max<std::size_t>(1, columns);
+  return (rows / cpu::kRowBlock + 1) * cpu::kRowBlock;
+}
+
 /// What a chunk of rows adds to the sums over a whole plan.
 struct Totals {
   ExactSum logarithm;
@@ -217,21 +223,24 @@ std::vector<PlanSums> plan_sums(const LogContext& context, const cpu::ProductOps
   // Partial column sums take targets x columns numbers per chunk: with many targets, few chunks.
   const std::size_t fine = WorkCut::fused_chunks(n, m, WorkCut::kExponential);
   const std::size_t chunks = targets <= WorkCut::kFewTargets ? fine : std::min(fine, kChunksOfManyTargets);
-  std::vector<std::vector<double>> column_parts(chunks);
-  std::vector<std::vector<Totals>> total_parts(chunks);
+  // All before the first chunk: made one by one, they would break up the memory that chunks use in turn.
+  std::vector<std::vector<double>> column_parts(chunks, std::vector<double>(targets * stride));
+  std::vector<std::vector<Totals>> total_parts(chunks, std::vector<Totals>(targets));
   std::vector<PlanSums> result(targets);
   for (auto& sums : result) sums.rows.resize(n);
   const PlanPass pass{context, phi, potentials, scalings, u, result};
   parallel_chunks(context.threads, chunks, [&](std::size_t chunk, std::size_t) {
-    column_parts[chunk].assign(targets * stride, 0.0);
-    total_parts[chunk].resize(targets);
     const Range range = chunk_range(n, chunks, chunk, cpu::kRowBlock);
-    if (targets == 1) {
-      pass.one_target(range, column_parts[chunk].data(), total_parts[chunk][0]);
-    } else {
-      pass.many_targets(products.streaming(), range, column_parts[chunk].data(), total_parts[chunk]);
+    const std::size_t rows_each = rows_read_at_once(m);
+    for (std::size_t first = range.first; first < range.last; first += rows_each) {
+      const Range rows{first, std::min(range.last, first + rows_each)};
+      if (targets == 1) {
+        pass.one_target(rows, column_parts[chunk].data(), total_parts[chunk][0]);
+      } else {
+        pass.many_targets(products.streaming(), rows, column_parts[chunk].data(), total_parts[chunk]);
+      }
+      context.cost.rows_done(rows.first, rows.size());
     }
-    context.cost.rows_done(range.first, range.size());
   });
 
   for (std::size_t k = 0; k < targets; ++k) {

@@ -1,0 +1,40 @@
+// The largest resident set a solve is expected to reach, before it is started.
+//
+// memory_needs.hpp has a bound that is safe to refuse by; this is what will be measured, to about 10 %. Runs that
+// method auto hands over to Newton's method need more (newton.md). Pages of a mapped file count while they are
+// resident; under memory pressure the system takes them back, so a run may get by with less.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "fedsinkhorn/options.hpp"
+
+namespace fedsinkhorn {
+
+/// A solve before it is started, as far as memory depends on it.
+struct MemoryQuestion {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t targets = 1;
+  std::size_t clients = 1;
+  std::size_t dimension = 0;    ///< of points; 0: a cost matrix, mapped from a file
+  std::size_t entry_bytes = 8;  ///< per entry of the file
+  bool symmetric = false;       ///< the costs; all-to-all and async then read their columns as rows
+  Options options;              ///< on the CPU, with even slices
+  int threads = 1;              ///< of each client
+  bool one_process = true;      ///< clients are threads of one process; else each is a process
+  double process_bytes = 0;     ///< of a process that has not read any problem yet: process_bytes_now()
+};
+
+struct PeakMemory {
+  double client = 0;    ///< process of the client that needs most, other than a server that holds the kernel
+  double server = 0;    ///< process of client 0 in a star; with server sums, of the one that adds up; else 0
+  double process = 0;   ///< of all clients, if they are threads of one process
+  std::string formula;  ///< what dominates, in symbols: n, m, c clients, N targets
+};
+
+/// Throws InputError if the options name something unknown.
+[[nodiscard]] PeakMemory peak_memory_of(const MemoryQuestion& question);
+
+}  // namespace fedsinkhorn

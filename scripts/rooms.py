@@ -20,6 +20,7 @@ LEVELS = [
     ["method", "mechanism"],
     ["registry", "iteration"],
     ["solve"],
+    ["costmodel"],
     ["cli"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

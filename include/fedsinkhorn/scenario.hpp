@@ -70,6 +70,9 @@ struct Scenario {
   Law latency = ConstantLaw{10e-6};
   Law bandwidth = ConstantLaw{1e9};  ///< bytes per second
   Lateness late{};
+  /// Whether all messages of a client share one port out and one in, each of that bandwidth: they follow one another on
+  /// both. Otherwise every link has a bandwidth of its own.
+  bool shares_ports = false;
   /// Whether updates of asynchronous clients may overtake each other. Everything else arrives in the order it was sent.
   bool reorder = true;
 
@@ -83,7 +86,7 @@ struct Scenario {
 
 /// Reads a JSON file. Every key is optional, with the defaults above:
 ///   {"seed": 7, "latency": LAW, "bandwidth": LAW, "late": {"probability": 0.02, "seconds": 0.06}, "reorder": true,
-///    "compute": {"seconds_per_entry": 1e-9, "factor": LAW},
+///    "ports": "own" or "shared", "compute": {"seconds_per_entry": 1e-9, "factor": LAW},
 ///    "links": [{"from": 0, "to": 1, "latency": LAW, "bandwidth": LAW, "late": {...}}],
 ///    "clients": [{"client": 3, "slower": 10, "pauses": [{"at": 1, "seconds": 5}], "lost_at": 2}]}
 /// with LAW one of

@@ -9,6 +9,9 @@ namespace fedsinkhorn {
 void add_solve_command(CLI::App& app, int& status);
 void add_demo_command(CLI::App& app, int& status);
 void add_privacy_command(CLI::App& app);
+void add_calibrate_profile_command(CLI::App& app);
+void add_predict_command(CLI::App& app);
+void add_plan_command(CLI::App& app);
 void add_info_command(CLI::App& app);
 /// Call last: these describe all other commands.
 void add_help_commands(CLI::App& app);

@@ -80,6 +80,9 @@ int run(int argc, char** argv) {
   add_generate_command(app);
   add_demo_command(app, status);
   add_privacy_command(app);
+  add_calibrate_profile_command(app);
+  add_predict_command(app);
+  add_plan_command(app);
   add_info_command(app);
   add_help_commands(app);
   refuse_options_as_values(app);

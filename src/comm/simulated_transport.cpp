@@ -106,6 +106,8 @@ class Network {
   /// For news, returns what tells whether it has been taken.
   std::shared_ptr<Delivery> send(std::span<const std::byte> data, Link& link, Tag tag);
   void deliver(Link& link, Letter letter);
+  /// The letter has reached the receiver's port, which it occupies for that long before it has arrived.
+  void enter_port(Link& link, Letter letter, double seconds);
   void post(Link& link, Receipt& receipt);
 
   void sleep(std::size_t client, std::span<Pending* const> messages, double until);
@@ -119,6 +121,8 @@ class Network {
   struct Client {
     double slower = 1;
     std::uint64_t stretches = 0;  // of work
+    double out_free_at = 0;       // ports that all links share
+    double in_free_at = 0;
     bool awaits_wrapped = false;  // waits for wrapped messages: any may be the one
   };
 
@@ -182,6 +186,19 @@ class Arrival final : public VirtualTime::Happening {
   Letter letter_;
 };
 
+class AtPort final : public VirtualTime::Happening {
+ public:
+  AtPort(Network& network, Link& link, Letter letter, double seconds)
+      : network_(network), link_(link), letter_(std::move(letter)), seconds_(seconds) {}
+  void happen() override { network_.enter_port(link_, std::move(letter_), seconds_); }
+
+ private:
+  Network& network_;
+  Link& link_;
+  Letter letter_;
+  double seconds_;
+};
+
 Network::Network(std::size_t clients, double timeout, const Scenario& scenario)
     : scenario_(scenario), timeout_(timeout), time_(clients, scenario.clients), clients_(clients) {
   for (const ClientScenario& one : scenario.clients) clients_.at(one.client).slower = one.slower;
@@ -204,7 +221,21 @@ std::shared_ptr<Delivery> Network::send(std::span<const std::byte> data, Link& l
   const double bandwidth = drawn.from(has_own_bandwidth ? *link.special->bandwidth : scenario_.bandwidth);
   const double late = drawn.from(has_own_late ? *link.special->late : scenario_.late);
 
-  link.free_at = std::max(link.free_at, time_.now()) + static_cast<double>(data.size()) / bandwidth;
+  const double seconds = static_cast<double>(data.size()) / bandwidth;
+  if (scenario_.shares_ports) {
+    double& free_at = clients_[link.from].out_free_at;
+    const double start = std::max(free_at, time_.now());
+    free_at = start + seconds;
+    double reach = start + latency + late;
+    if (!is_news(tag) || !scenario_.reorder) {
+      double& last = link.last_arrival(tag);
+      last = reach = std::max(reach, last);
+    }
+    auto taken = is_news(tag) ? std::make_shared<Delivery>() : nullptr;
+    time_.plan(reach, std::make_unique<AtPort>(*this, link, Letter{tag, {data.begin(), data.end()}, taken}, seconds));
+    return taken;
+  }
+  link.free_at = std::max(link.free_at, time_.now()) + seconds;
   double arrival = link.free_at + latency + late;
   if (!is_news(tag) || !scenario_.reorder) {
     double& last = link.last_arrival(tag);
@@ -213,6 +244,12 @@ std::shared_ptr<Delivery> Network::send(std::span<const std::byte> data, Link& l
   auto taken = is_news(tag) ? std::make_shared<Delivery>() : nullptr;
   time_.plan(arrival, std::make_unique<Arrival>(*this, link, Letter{tag, {data.begin(), data.end()}, taken}));
   return taken;
+}
+
+void Network::enter_port(Link& link, Letter letter, double seconds) {
+  double& free_at = clients_[link.to].in_free_at;
+  free_at = std::max(free_at, time_.now()) + seconds;
+  time_.plan(free_at, std::make_unique<Arrival>(*this, link, std::move(letter)));
 }
 
 void Network::deliver(Link& link, Letter letter) {

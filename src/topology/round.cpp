@@ -66,6 +66,24 @@ Sent MessagePhase::sent_by(std::size_t member) const {
   return {};
 }
 
+// Not member by member, of which there may be thousands.
+Sent MessagePhase::sent_by_all() const {
+  const std::uint64_t others = bytes.size() - 1;
+  const auto parts = static_cast<std::uint64_t>(
+      sends_empty ? std::ssize(bytes) : std::ranges::count_if(bytes, [](std::uint64_t part) { return part > 0; }));
+  const bool first_counts = sends_empty || bytes[0] > 0;
+  const std::uint64_t parts_of_others = parts - (first_counts ? 1 : 0);
+  switch (pattern) {
+    case Pattern::each_to_each:
+    case Pattern::to_owners: return {others * whole(), others * parts * pieces};
+    case Pattern::to_first:
+    case Pattern::from_first: return {whole() - bytes[0], parts_of_others * pieces};
+    case Pattern::whole_to_first:
+    case Pattern::whole_from_first: return {others * whole(), others * pieces};
+  }
+  return {};
+}
+
 std::uint64_t MessagePhase::received_by(std::size_t member) const {
   const std::uint64_t others = bytes.size() - 1;
   switch (pattern) {

@@ -45,6 +45,7 @@ struct MessagePhase {
 
   [[nodiscard]] std::uint64_t whole() const;
   [[nodiscard]] Sent sent_by(std::size_t member) const;
+  [[nodiscard]] Sent sent_by_all() const;
   [[nodiscard]] std::uint64_t received_by(std::size_t member) const;
   [[nodiscard]] std::uint64_t largest_message() const;
 };

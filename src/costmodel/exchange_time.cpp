@@ -1,0 +1,157 @@
+#include "costmodel/exchange_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Through the busiest member, in one direction.
+struct Busiest {
+  double bytes = 0;
+  double messages = 0;
+};
+
+/// Parts are about even, so the first two members and the last have the extremes.
+Busiest busiest_of(const MessagePhase& phase) {
+  Busiest busiest;
+  const std::size_t members = phase.bytes.size();
+  const auto others = static_cast<double>(members - 1);
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}, members - 1}) {
+    const Sent sent = phase.sent_by(k);
+    busiest.bytes =
+        std::max({busiest.bytes, static_cast<double>(sent.bytes), static_cast<double>(phase.received_by(k))});
+    busiest.messages = std::max(busiest.messages, static_cast<double>(sent.messages));
+  }
+  const bool arrives_at_one = phase.pattern == Pattern::to_first || phase.pattern == Pattern::whole_to_first;
+  if (arrives_at_one) busiest.messages = others * static_cast<double>(phase.pieces);
+  return busiest;
+}
+
+double rounds_of_tree(std::size_t members) { return static_cast<double>(std::bit_width(members - 1)); }
+
+bool is_vector(Exchange exchange) {
+  return exchange == Exchange::gather || exchange == Exchange::sum || exchange == Exchange::notes ||
+         exchange == Exchange::news;
+}
+
+/// Collectives as others implement them.
+ExchangeCost by_algorithm(const LinkModel& links, const RoundExchange& exchange) {
+  const auto members = static_cast<double>(exchange.members);
+  const auto bytes = static_cast<double>(exchange.bytes);
+  const double step = links.latency + links.overhead;
+  if (links.algorithm == "ring") {
+    const double latency = (members - 1) * step;
+    return {latency + (members - 1) / members * bytes / links.bandwidth, latency};
+  }
+  const double latency = rounds_of_tree(exchange.members) * step;
+  return {latency + (members - 1) / members * bytes / links.bandwidth, latency};
+}
+
+/// What alpha and beta grow with.
+struct Structure {
+  double messages = 0;  ///< of the busiest member, over all phases
+  double ports = 0;     ///< bytes through the busiest port for every byte of the vector
+};
+
+Structure structure_of(Exchange exchange, std::size_t members, std::string_view algorithm) {
+  const auto c = static_cast<double>(members);
+  if (algorithm == "tree" && is_vector(exchange)) return {rounds_of_tree(members), (c - 1) / c};
+  switch (exchange) {
+    case Exchange::gather:
+    case Exchange::sum:
+    case Exchange::notes:
+    case Exchange::news:
+    case Exchange::collect:
+    case Exchange::deal: return {c - 1, (c - 1) / c};
+    case Exchange::broadcast: return {c - 1, c - 1};
+    case Exchange::secure_sum: return {2 * (c - 1), 2 * (c - 1) / c};
+    case Exchange::served_sum: return {3 * c, 2 * c};
+  }
+  return {};
+}
+
+/// y at x from points in order of x: between two of them linear, beyond by the line through the last two, or in
+/// proportion where there is only one. Never below the last one.
+double extended(const std::vector<std::pair<double, double>>& points, double x) {
+  if (points.size() == 1) return points[0].second * x / points[0].first;
+  std::size_t k = 1;
+  while (k + 1 < points.size() && points[k].first < x) ++k;
+  const auto [x0, y0] = points[k - 1];
+  const auto [x1, y1] = points[k];
+  const double y = x1 == x0 ? y1 : y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+  if (x > x1) return std::max(y, y1);
+  return std::max(y, std::min(y0, y1));
+}
+
+std::vector<ExchangeTime> measured_times(const Profile& profile, std::string_view name) {
+  std::vector<ExchangeTime> times;
+  std::ranges::copy_if(profile.exchanges, std::back_inserter(times),
+                       [&](const ExchangeTime& time) { return time.exchange == name; });
+  std::ranges::sort(times, {}, &ExchangeTime::clients);
+  return times;
+}
+
+std::vector<ExchangeTime> measured_times(const Profile& profile, Exchange exchange) {
+  std::vector<ExchangeTime> times = measured_times(profile, name_of(exchange));
+  // Notes and news are gathered, too; they are no more than that.
+  if (times.empty() && (exchange == Exchange::notes || exchange == Exchange::news)) {
+    times = measured_times(profile, name_of(Exchange::gather));
+  }
+  return times;
+}
+
+}  // namespace
+
+ExchangeCost exchange_by_links(const LinkModel& links, const RoundExchange& exchange) {
+  if (exchange.phases.empty()) return {};
+  if (links.algorithm != "direct" && is_vector(exchange.exchange)) return by_algorithm(links, exchange);
+  ExchangeCost cost;
+  for (const MessagePhase& phase : exchange.phases) {
+    const Busiest busiest = busiest_of(phase);
+    const double bytes = links.shares_ports ? busiest.bytes : static_cast<double>(phase.largest_message());
+    const double latency = links.latency + links.overhead * busiest.messages;
+    cost.seconds += latency + bytes / links.bandwidth;
+    cost.latency_seconds += latency;
+  }
+  return cost;
+}
+
+ExchangeCost exchange_cost(const Profile& profile, const RoundExchange& exchange) {
+  if (exchange.phases.empty()) return {};
+  const std::vector<ExchangeTime> times = measured_times(profile, exchange.exchange);
+  if (times.empty()) {
+    if (profile.links) return exchange_by_links(*profile.links, exchange);
+    throw InputError(
+        "`profile`",
+        fmt::format("{} has no times of the exchange {}, and no links", profile.name, name_of(exchange.exchange)),
+        "calibrate with --clients 2 or more, or add links");
+  }
+  const std::string_view algorithm = profile.links ? std::string_view(profile.links->algorithm) : "direct";
+  std::vector<std::pair<double, double>> alphas;
+  std::vector<std::pair<double, double>> betas;
+  for (const ExchangeTime& time : times) {
+    const Structure there = structure_of(exchange.exchange, time.clients, algorithm);
+    alphas.emplace_back(there.messages, time.alpha);
+    betas.emplace_back(there.ports, time.beta);
+  }
+  const Structure here = structure_of(exchange.exchange, exchange.members, algorithm);
+  ExchangeCost cost;
+  cost.latency_seconds = extended(alphas, here.messages);
+  cost.seconds = cost.latency_seconds + extended(betas, here.ports) * static_cast<double>(exchange.bytes);
+  if (exchange.members > times.back().clients) {
+    cost.note = fmt::format(
+        "{} was measured with up to {} clients; for {} alpha grows with messages, beta with bytes "
+        "through the busiest client",
+        name_of(exchange.exchange), times.back().clients, exchange.members);
+  }
+  return cost;
+}
+
+}  // namespace fedsinkhorn

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 #include "comm/collectives.hpp"
 #include "comm/transports.hpp"
@@ -68,6 +72,24 @@ void measure_with(Communicator& group, const CalibrationPlan& plan, Steps& steps
   profile.links = links;
 }
 
+/// Client 0 tells those from `first` on that a measurement is over. They must not keep a core busy until then, so they
+/// look rarely, whatever the transport does while it waits.
+void meet_quietly(Communicator& everyone, std::size_t first) {
+  const Label label{Tag::control, Payload::control};
+  std::array<std::byte, 1> word{};
+  if (everyone.rank() == 0) {
+    for (std::size_t k = first; k < everyone.size(); ++k) everyone.send(word, k, label);
+  } else if (everyone.rank() >= first) {
+    const std::unique_ptr<Pending> message = everyone.start_receive(word, 0, label);
+    const double until = everyone.now() + everyone.timeout();
+    while (!message->done()) {
+      everyone.look_up();
+      if (everyone.now() > until) everyone.miss(*message);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+}
+
 Profile empty_profile(const char* transport) {
   Profile profile;
   profile.name = "calibrated";
@@ -78,6 +100,16 @@ Profile empty_profile(const char* transport) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> sizes_for_caches() {
+  constexpr double kOfTheLast = 3;  // times the last-level cache is beyond it
+  const double wanted = std::sqrt(kOfTheLast * static_cast<double>(caches().last) / sizeof(double));
+  const auto largest = static_cast<std::size_t>(std::clamp(wanted, 4160.0, 11000.0));
+  std::vector<std::size_t> sizes = {520, 1040, 1480, 2080, 2940, 4160, 5880};
+  std::erase_if(sizes, [&](std::size_t size) { return size >= largest; });
+  sizes.push_back(largest);
+  return sizes;
+}
 
 std::vector<std::size_t> numbers_of_clients(std::size_t most) {
   std::vector<std::size_t> numbers;
@@ -119,7 +151,6 @@ Profile calibrate_as_client(Communicator& everyone, const CalibrationPlan& plan)
   const std::size_t on_machine = everyone.clients_on_machine();
   profile.clients_per_machine = on_machine == everyone.size() ? 0 : on_machine;
   Steps steps(plan, is_first);
-  const Collectives all(everyone);
   const double parts = static_cast<double>(plan.clients.size()) + 1;
   double done = 0;
   for (const std::size_t clients : plan.clients) {
@@ -130,7 +161,7 @@ Profile calibrate_as_client(Communicator& everyone, const CalibrationPlan& plan)
       const std::unique_ptr<Communicator> group = make_group(everyone, members, 3);
       measure_with(*group, plan, steps, profile);
     }
-    all.barrier();
+    meet_quietly(everyone, clients);
     done += 1;
   }
   steps.begin(done / parts, 1 / parts);
@@ -138,7 +169,7 @@ Profile calibrate_as_client(Communicator& everyone, const CalibrationPlan& plan)
     steps("element-wise work");
     measure_element_wise(threads_of(plan, 1), profile);
   }
-  all.barrier();
+  meet_quietly(everyone, 1);
   return profile;
 }
 

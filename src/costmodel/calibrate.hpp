@@ -11,13 +11,18 @@
 
 namespace fedsinkhorn {
 
+/// From kernels that fit into a core's cache to one that fits into none. No powers of two, whose rows collide in
+/// caches.
+[[nodiscard]] std::vector<std::size_t> sizes_for_caches();
+
 struct CalibrationPlan {
   std::vector<std::size_t> clients = {1};  ///< numbers of clients to measure with, ascending
   std::vector<std::string> kernels = {"dense", "online"};
   std::vector<Precision> precisions = {Precision::float64, Precision::float32, Precision::mixed};
   std::vector<std::size_t> targets = {1, 4, 16};
-  std::vector<std::size_t> sizes = {512, 1024, 2048, 4096, 6144};  ///< n of the n x n kernels
-  std::vector<std::size_t> dimensions = {2, 64};                   ///< of points, kernel online
+  std::vector<std::size_t> sizes = sizes_for_caches();  ///< n of the n x n kernels
+  std::size_t online_size = 1480;                       ///< the same, kernel online
+  std::vector<std::size_t> dimensions = {2, 64};        ///< of points, kernel online
   bool with_secure_sums = true;
   bool with_passes = true;
   int threads = 0;      ///< of a client; 0: the machine's cores shared out

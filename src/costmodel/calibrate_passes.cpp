@@ -23,7 +23,8 @@ namespace {
 /// Passes until the pass over a block is tuned (backend/cpu/pass_plan.hpp).
 constexpr int kWarmUp = 5;
 constexpr int kFewestPasses = 5;
-constexpr double kEnough = 0.03;  ///< seconds of passes
+constexpr double kEnough = 0.02;  ///< seconds of passes
+constexpr std::size_t kLargestForMany = 4200;
 
 /// Points of the unit cube, as costs.
 class RandomPoints {
@@ -43,12 +44,12 @@ class RandomPoints {
   std::shared_ptr<const CostInput> costs_;
 };
 
-/// Rows `rows` of a square kernel.
-CostBlock rows_of(const RandomPoints& points, Range rows, std::size_t columns) {
+/// A block of a square kernel.
+CostBlock block_of(const RandomPoints& points, Range rows, Range columns) {
   CostBlock block{points.costs(), {}, {}};
   for (std::size_t i = rows.first; i < rows.last; ++i) block.rows.push_back(i);
-  for (std::size_t j = 0; j < columns; ++j) block.columns.push_back(j);
-  block.all_rows = block.all_columns = columns;
+  for (std::size_t j = columns.first; j < columns.last; ++j) block.columns.push_back(j);
+  block.all_rows = block.all_columns = points.view().rows;
   return block;
 }
 
@@ -102,23 +103,22 @@ class PassMeter {
 struct BlockCase {
   std::string kernel;
   Precision precision;
-  std::size_t size;
+  std::size_t size;  ///< of the square kernel
   std::size_t dimension;
+  bool is_tall;  ///< a client's columns of it, not its rows
 };
 
-std::vector<BlockCase> cases_of(const CalibrationPlan& plan) {
-  constexpr std::size_t kLargestOnline = 2048;
+std::vector<BlockCase> cases_of(const CalibrationPlan& plan, bool with_tall) {
   std::vector<BlockCase> cases;
   for (const std::string& kernel : plan.kernels) {
     const bool is_stored = kernel == "dense";
     for (const Precision precision : plan.precisions) {
       for (const std::size_t size : plan.sizes) {
-        if (is_stored) cases.push_back({kernel, precision, size, 0});
-        for (const std::size_t dimension : plan.dimensions) {
-          if (!is_stored && (size == 1024 || size == kLargestOnline)) {
-            cases.push_back({kernel, precision, size, dimension});
-          }
-        }
+        if (is_stored) cases.push_back({kernel, precision, size, 0, false});
+        if (is_stored && with_tall) cases.push_back({kernel, precision, size, 0, true});
+      }
+      for (const std::size_t dimension : plan.dimensions) {
+        if (!is_stored) cases.push_back({kernel, precision, plan.online_size, dimension, false});
       }
     }
   }
@@ -149,20 +149,23 @@ class BlockMeasurement {
   void run(const BlockCase& one) {
     const std::size_t parts = works_alone_ ? 1 : base_.clients;
     const bool computes = !works_alone_ || rank_ == 0;
-    const Range rows = computes ? chunk_range(one.size, parts, works_alone_ ? 0 : rank_) : Range{0, 1};
+    const Range part = computes ? chunk_range(one.size, parts, works_alone_ ? 0 : rank_) : Range{0, 1};
+    const Range all{0, one.size};
     const RandomPoints points(one.size, std::max<std::size_t>(one.dimension, 2));
     const KernelSpec spec{one.precision, 1.0, base_.threads};
-    const MakeBlock* make = kernels().find(one.kernel, "`kernel`").on("cpu")->make;
+    MakeBlock* const make = kernels().find(one.kernel, "`kernel`").on("cpu")->make;
     const BlockSettings settings{spec, cpu::simd("auto"), make, make, -1, most_targets()};
-    const std::unique_ptr<Block> block = make(rows_of(points, rows, one.size), settings);
+    const std::unique_ptr<Block> block =
+        make(block_of(points, one.is_tall ? all : part, one.is_tall ? part : all), settings);
     PassTime time = base_;
     time.kernel = one.kernel;
     time.precision = one.precision;
     time.dimension = one.dimension;
-    time.rows = chunk_range(one.size, parts, 0).size();
-    time.columns = one.size;
-    const std::vector<double> phi(rows.size());
-    const std::vector<double> psi(one.size);
+    const std::size_t largest = chunk_range(one.size, parts, parts - 1).size();
+    time.rows = one.is_tall ? one.size : largest;
+    time.columns = one.is_tall ? largest : one.size;
+    const std::vector<double> phi(block->rows());
+    const std::vector<double> psi(block->columns());
     block->set_epsilon(1.0);
     const auto note = [&](const char* verb, std::size_t targets, const Spread& spread) {
       time.verb = verb;
@@ -174,9 +177,9 @@ class BlockMeasurement {
     note("build", 1, meter_.measure([&] { block->absorb(phi, psi); }, 1, 2));
     for (const std::size_t targets : plan_.targets) {
       // Many targets are bound by arithmetic: the largest sizes would tell nothing new.
-      if (targets > 1 && one.size > 4096) continue;
-      if (targets > 4 && one.kernel != "dense" && one.size > 1024) continue;
-      measure_verbs(*block, targets, one.kernel == "dense", note);
+      if (targets > 1 && one.size > kLargestForMany) continue;
+      if (targets == 4 && one.precision != Precision::float64) continue;
+      measure_verbs(*block, targets, one, note);
     }
   }
 
@@ -184,19 +187,19 @@ class BlockMeasurement {
   [[nodiscard]] std::size_t most_targets() const { return *std::ranges::max_element(plan_.targets); }
 
   template <class Note>
-  void measure_verbs(Block& block, std::size_t targets, bool is_tuned, const Note& note) {
+  void measure_verbs(Block& block, std::size_t targets, const BlockCase& one, const Note& note) {
     Scalings x(block.rows(), block.columns(), targets);
     const HalfStep step{x.a, {}};
-    const int warm_up = is_tuned && targets == 1 ? kWarmUp : 1;
-    if (!works_alone_) {
-      note(
-          "fused", targets,
-          meter_.measure([&] { block.fused(targets, step, x.v.data(), x.q.data(), x.u.data(), x.r.data()); }, warm_up));
+    const int warm_up = one.kernel == "dense" && targets == 1 ? kWarmUp : 1;
+    if (!works_alone_ && !one.is_tall) {
+      const auto fused = [&] { block.fused(targets, step, x.v.data(), x.q.data(), x.u.data(), x.r.data()); };
+      note("fused", targets, meter_.measure(fused, warm_up));
+      std::ranges::fill(x.u, 1.0);
     }
-    std::ranges::fill(x.u, 1.0);
-    note("apply", targets, meter_.measure([&] { block.apply(targets, x.v.data(), x.q.data()); }, 2));
-    note("apply-transposed", targets,
-         meter_.measure([&] { block.apply_transposed(targets, x.u.data(), x.r.data()); }, 2));
+    const auto apply = [&] { block.apply(targets, x.v.data(), x.q.data()); };
+    const auto apply_transposed = [&] { block.apply_transposed(targets, x.u.data(), x.r.data()); };
+    note("apply", targets, meter_.measure(apply, 2));
+    note("apply-transposed", targets, meter_.measure(apply_transposed, 2));
   }
 
   const CalibrationPlan& plan_;
@@ -257,7 +260,7 @@ void measure_passes(Communicator& group, std::size_t clients, bool works_alone, 
                     const std::function<void(const std::string& what)>& step, std::vector<PassTime>& times) {
   reserve_threads(plan.threads);
   BlockMeasurement measurement(group, clients, works_alone, plan, times);
-  for (const BlockCase& one : cases_of(plan)) {
+  for (const BlockCase& one : cases_of(plan, clients > 1 && !works_alone)) {
     step(fmt::format("{} kernel, {}, n = {}, {} client{}{} of {} thread{}", one.kernel, name_of(one.precision),
                      one.size, clients, clients == 1 ? "" : "s", works_alone ? ", one computing," : "", plan.threads,
                      plan.threads == 1 ? "" : "s"));

@@ -59,22 +59,38 @@ double seconds_per_entry(const PassTime& time) {
   return time.seconds / (static_cast<double>(time.rows) * static_cast<double>(time.columns));
 }
 
-/// By targets, then dimensions, then bytes.
+double aspect(std::size_t rows, std::size_t columns) {
+  return std::log2(static_cast<double>(rows) / static_cast<double>(columns));
+}
+
+/// By targets, then dimensions, then bytes, then shape.
 double per_entry(const std::vector<const PassTime*>& times, const PassQuestion& question) {
-  std::map<double, std::map<double, std::map<double, double>>> table;
+  using ByShape = std::map<double, double>;
+  using ByBytes = std::map<double, ByShape>;
+  std::map<double, std::map<double, ByBytes>> table;
   for (const PassTime* time : times) {
-    table[static_cast<double>(time->targets)][static_cast<double>(time->dimension)][std::log2(working_set_of(*time))] =
-        seconds_per_entry(*time);
+    // Blocks of one kernel differ by a row or two.
+    const double bytes = std::round(4 * std::log2(working_set_of(*time))) / 4;
+    table[static_cast<double>(time->targets)][static_cast<double>(time->dimension)][bytes]
+         [aspect(time->rows, time->columns)] = seconds_per_entry(*time);
   }
   std::map<double, double> by_targets;
   for (const auto& [targets, by_dimension] : table) {
     std::map<double, double> at_dimension;
     for (const auto& [dimension, by_bytes] : by_dimension) {
-      at_dimension[dimension] = interpolated(by_bytes, std::log2(std::max(1.0, question.working_set)), false);
+      std::map<double, double> at_bytes;
+      for (const auto& [bytes, by_shape] : by_bytes) {
+        at_bytes[bytes] = interpolated(by_shape, aspect(question.rows, question.columns), false);
+      }
+      at_dimension[dimension] = interpolated(at_bytes, std::log2(std::max(1.0, question.working_set)), false);
     }
     by_targets[targets] = interpolated(at_dimension, static_cast<double>(question.dimension), true);
   }
   return interpolated(by_targets, static_cast<double>(question.targets), true);
+}
+
+double entries_of(const PassQuestion& question) {
+  return static_cast<double>(question.rows) * static_cast<double>(question.columns);
 }
 
 PassCost by_rate(const Profile& profile, const PassQuestion& question) {
@@ -90,7 +106,7 @@ PassCost by_rate(const Profile& profile, const PassQuestion& question) {
   const double each =
       std::max(rate->seconds_per_entry, static_cast<double>(question.targets) * rate->seconds_per_product);
   // A rate is of one client alone on its machine.
-  return {question.entries * each * static_cast<double>(question.computing)};
+  return {entries_of(question) * each * static_cast<double>(question.computing)};
 }
 
 }  // namespace
@@ -102,11 +118,11 @@ double bytes_of_entry(const std::string& kernel, Precision precision) {
 }
 
 PassCost pass_cost(const Profile& profile, const PassQuestion& question) {
-  if (question.entries == 0) return {};
+  if (question.rows == 0 || question.columns == 0) return {};
   if (profile.passes.empty()) return by_rate(profile, question);
   const std::vector<const PassTime*> times = nearest(profile, question, question.verb);
   if (times.empty()) return by_rate(profile, question);
-  PassCost cost{question.entries * per_entry(times, question)};
+  PassCost cost{entries_of(question) * per_entry(times, question)};
   // More threads than were measured, or fewer: passes share what there is.
   const double busy = static_cast<double>(question.computing) * question.threads;
   const double busy_there = static_cast<double>(times.front()->computing) * times.front()->threads;

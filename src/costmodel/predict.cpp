@@ -102,13 +102,13 @@ void add_passes(const Profile& profile, const SolveShape& shape, const Options& 
   question.clients = place.on_machine;
   question.computing = work.works_alone ? 1 : place.on_machine;
   question.threads = place.threads;
-  const double row_block = static_cast<double>(work.rows) * static_cast<double>(work.columns);
-  const double column_block = work.entries() - row_block;
   const bool has_two_blocks = work.column_block_rows > 0;
-  const double held = has_two_blocks ? work.entries() : row_block;
+  const double held =
+      has_two_blocks ? work.entries() : static_cast<double>(work.rows) * static_cast<double>(work.columns);
   question.working_set = static_cast<double>(question.computing) * held *
                          std::max(1.0, bytes_of_entry(question.kernel, question.precision));
-  question.entries = row_block;
+  question.rows = work.rows;
+  question.columns = work.columns;
   if (work.is_fused) {
     question.verb = "fused";
     tally.compute(fmt::format("t_fused({}x{}, N={})", work.rows, work.columns, shape.targets),
@@ -118,9 +118,11 @@ void add_passes(const Profile& profile, const SolveShape& shape, const Options& 
   question.verb = "apply";
   tally.compute(fmt::format("t_mv({}x{}, N={})", work.rows, work.columns, shape.targets), pass_cost(profile, question));
   question.verb = "apply-transposed";
-  question.entries = column_block;
-  tally.compute(fmt::format("t_mv'({}x{}, N={})", has_two_blocks ? work.column_block_rows : work.rows,
-                            has_two_blocks ? work.column_block_columns : work.columns, shape.targets),
+  if (has_two_blocks) {
+    question.rows = work.column_block_rows;
+    question.columns = work.column_block_columns;
+  }
+  tally.compute(fmt::format("t_mv'({}x{}, N={})", question.rows, question.columns, shape.targets),
                 pass_cost(profile, question));
 }
 
@@ -133,12 +135,18 @@ double setup_seconds(const Profile& profile, const SolveShape& shape, const Opti
   question.clients = place.on_machine;
   question.computing = work.works_alone ? 1 : place.on_machine;
   question.threads = place.threads;
-  question.entries =
-      work.column_block_rows > 0 ? work.entries() : static_cast<double>(work.rows) * static_cast<double>(work.columns);
+  question.rows = work.rows;
+  question.columns = work.columns;
   question.working_set = 1e12;  // costs are not in any cache
   question.verb = "build";
-  const double build = pass_cost(profile, question).seconds;
-  return build * (1 + static_cast<double>(shape.targets));
+  double build = pass_cost(profile, question).seconds;
+  const double evaluation = static_cast<double>(shape.targets) * build;
+  if (work.column_block_rows > 0) {
+    question.rows = work.column_block_rows;
+    question.columns = work.column_block_columns;
+    build += pass_cost(profile, question).seconds;
+  }
+  return build + evaluation;
 }
 
 void add_bytes(const TopologyEntry& topology, const SolveShape& shape, const Options& options, const Round& round,

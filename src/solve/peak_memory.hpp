@@ -31,7 +31,7 @@ struct PeakMemory {
   double client = 0;    ///< process of the client that needs most, other than a server that holds the kernel
   double server = 0;    ///< process of client 0 in a star; with server sums, of the one that adds up; else 0
   double process = 0;   ///< of all clients, if they are threads of one process
-  std::string formula;  ///< what dominates, in symbols: n, m, c clients, N targets
+  std::string formula;  ///< of client 0, in symbols: n x m costs, c clients, N targets, process: process_bytes
 };
 
 /// Throws InputError if the options name something unknown.

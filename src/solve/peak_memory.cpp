@@ -40,7 +40,7 @@ constexpr double kEvaluatedAtOnce = 2.2e6;
 double number(std::size_t x) { return static_cast<double>(x); }
 
 /// Of a Buffer: large ones are made of huge pages.
-double resident(double bytes) { return bytes < 4 * kHugePage ? bytes : std::ceil(bytes / kHugePage) * kHugePage; }
+double in_pages(double bytes) { return bytes < 4 * kHugePage ? bytes : std::ceil(bytes / kHugePage) * kHugePage; }
 
 /// What one client holds.
 struct Part {
@@ -64,7 +64,11 @@ struct Case {
   bool adds_securely = false;
   const KernelOnBackend* kernel = nullptr;  ///< null: none is held
   double history = 0;                       ///< differences that an acceleration keeps
+  bool reads_once = true;                   ///< one pass over the kernel per iteration, if the topology allows it
   [[nodiscard]] double targets() const { return number(question.targets); }
+  [[nodiscard]] double kernel_entry() const {
+    return is_reduced(question.options.precision) ? sizeof(float) : sizeof(double);
+  }
   [[nodiscard]] bool reads_matrix() const { return question.dimension == 0; }
   [[nodiscard]] bool stores_kernel() const { return kernel != nullptr && question.options.kernel == KernelKind::dense; }
 };
@@ -79,7 +83,9 @@ Case case_of(const MemoryQuestion& question) {
   result.adds_securely = question.clients > 1 && policy_of(options).adds_securely;
   const bool in_logs = result.is_private || options.stabilization == Stabilization::log;
   if (!in_logs) result.kernel = kernels().find(options.kernel.text(), "`kernel`").on("cpu");
-  if (!in_logs && methods().find(options.method, "`method`").make != nullptr) {
+  const MethodEntry& method = methods().find(options.method, "`method`");
+  result.reads_once = options.passes == Passes::fused && !method.relaxes;
+  if (!in_logs && method.make != nullptr && !method.relaxes) {
     const double iterations = std::max(0.0, static_cast<double>(options.max_iterations));
     result.history = std::min(number(differences_kept(options, question.targets)), iterations);
   }
@@ -103,28 +109,29 @@ Part part_of(const Case& of, std::size_t client) {
   part.known_rows = layout.whole_columns ? question.rows : part.block_rows;
   part.known_columns = part.block_rows > 0 ? part.block_columns : part.columns;
   part.is_fused = !layout.whole_columns && of.topology.route != Route::through_root && layout.row_slices.size() == 1 &&
-                  layout.column_slices.size() == clients && question.options.passes == Passes::fused;
+                  layout.column_slices.size() == clients && of.reads_once;
   return part;
 }
 
-/// K itself, of a block; 0 if it is not stored.
-double stored_bytes(const Case& of, std::size_t rows, std::size_t columns) {
-  if (!of.stores_kernel()) return 0;
-  const bool is_short = is_reduced(of.question.options.precision);
-  const std::size_t stride = is_short ? cpu::padded<float>(columns) : cpu::padded<double>(columns);
-  return resident(number(rows) * number(stride) * (is_short ? sizeof(float) : sizeof(double)));
+double stride_of(const MemoryQuestion& question, std::size_t columns) {
+  const bool is_short = is_reduced(question.options.precision);
+  return number(is_short ? cpu::padded<float>(columns) : cpu::padded<double>(columns));
+}
+
+/// Entries of K of a block; 0 if it is not stored.
+double entry_bytes(const Case& of, std::size_t rows, std::size_t columns) {
+  return of.stores_kernel() ? number(rows) * stride_of(of.question, columns) * of.kernel_entry() : 0;
 }
 
 /// What a block of the kernel takes besides K.
 double block_scratch(const Case& of, std::size_t rows, std::size_t columns, bool is_fused) {
   if (of.kernel == nullptr || rows == 0 || columns == 0) return 0;
   const MemoryQuestion& question = of.question;
-  const bool is_short = is_reduced(question.options.precision);
-  const auto stride = number(is_short ? cpu::padded<float>(columns) : cpu::padded<double>(columns));
-  const double stored = of.stores_kernel() ? number(rows) * stride * (is_short ? sizeof(float) : sizeof(double)) : 0;
+  const double stride = stride_of(question, columns);
   const KernelSpec spec{question.options.precision, 1, question.threads};
   const auto bytes = [&](std::size_t targets) {
-    return of.kernel->bytes(spec, {rows, columns, targets, question.dimension, question.entry_bytes, 0}) - stored;
+    return of.kernel->bytes(spec, {rows, columns, targets, question.dimension, question.entry_bytes, 0}) -
+           entry_bytes(of, rows, columns);
   };
   if (is_fused) return bytes(question.targets);
   // Partial sums and products of matrices are for the fused pass alone.
@@ -140,9 +147,10 @@ double opener_scratch(const Case& of, const Part& part) {
                               of.question.entry_bytes, 0});
 }
 
+/// K as far as this client holds it.
 double stored_bytes(const Case& of, const Part& part) {
-  const double of_rows = stored_bytes(of, part.block_rows, part.block_columns);
-  return part.whole_columns ? of_rows + stored_bytes(of, of.question.rows, part.columns) : of_rows;
+  const double of_rows = in_pages(entry_bytes(of, part.block_rows, part.block_columns));
+  return part.whole_columns ? of_rows + in_pages(entry_bytes(of, of.question.rows, part.columns)) : of_rows;
 }
 
 double kernel_scratch(const Case& of, const Part& part) {
@@ -341,7 +349,7 @@ std::string formula_of(const Case& of, const Part& part, const Resident& residen
   const double lines = number(question.rows) + number(question.columns);
   std::string formula;
   if (has_kernel) {
-    const int entry = is_reduced(question.options.precision) ? sizeof(float) : sizeof(double);
+    const double entry = of.kernel_entry();
     const bool is_whole = part.block_rows == question.rows && part.block_columns == question.columns;
     formula = fmt::format("{} n m{} + ", part.whole_columns ? 2 * entry : entry, is_whole ? "" : " / c");
   }

@@ -27,7 +27,7 @@ constexpr double kFolio = 1 << 20;
 /// Code and tables of the solver that a process has not touched before its first solve.
 constexpr double kCode = 1.4e6;
 /// Stack, allocator's arena and small objects of a client.
-constexpr double kClientThread = 0.05e6;
+constexpr double kClientThread = 0.02e6;
 constexpr double kThread = 0.1e6;
 /// Buffers of MPI for another process on the same machine, and for how many there are some.
 constexpr double kPeer = 0.1e6;
@@ -197,6 +197,13 @@ double evaluation_bytes(const Case& of, const Part& part) {
          kNumber;
 }
 
+/// Results: every client gets all of g, client 0 all of f; as they come and as they are given back, each with its
+/// rests.
+double result_bytes(const Case& of, const Part& part, bool gets_f) {
+  const double gathered = number(of.question.columns) + (gets_f ? number(of.question.rows) : 0);
+  return 4 * of.targets() * (gathered + part.own()) * kNumber;
+}
+
 double message_bytes(const Case& of, const Part& part) {
   if (of.question.clients == 1) return 0;
   // Asynchronous clients also remember what they knew after the last round.
@@ -215,7 +222,7 @@ double news_bytes(const Case& of, const Part& part) {
 
 /// Of a mechanism: what is known, released and about to be.
 double release_bytes(const Case& of, const Part& part) {
-  return of.is_private ? 10 * of.targets() * part.known() * kNumber : 0;
+  return of.is_private ? 4 * of.targets() * part.known() * kNumber : 0;
 }
 
 /// Of a secure sum over all columns: words as they are, masked, on the wire and from others.
@@ -262,12 +269,14 @@ struct Resident {
   Stage building;  ///< the end of the pass that stores it
   Stage iterating;
   Stage evaluating;
+  Stage gathering;  ///< results, after the kernel is gone
 };
 
 /// A fused pass lets pages go as it builds the kernel. Other first rounds sum logarithms over columns, which keeps the
 /// pages until the end, and build the kernel afterwards. In reduced precision another kernel opens the first round; for
 /// many targets it keeps the pages, too.
-Resident resident_of(const Case& of, const Part& part) {
+Resident resident_of(const Case& of, std::size_t client) {
+  const Part part = part_of(of, client);
   const MemoryQuestion& question = of.question;
   const auto threads = static_cast<double>(question.threads);
   const bool few = question.targets <= WorkCut::kFewTargets;
@@ -282,6 +291,7 @@ Resident resident_of(const Case& of, const Part& part) {
   if (of.is_private) return resident;
   const double at_once = threads * kEvaluatedAtOnce + (question.one_process ? 0 : kFolio);
   resident.evaluating = {held + evaluation_bytes(of, part) + word_bytes(of) / 3, std::min(pages, at_once)};
+  resident.gathering.own = result_bytes(of, part, client == 0 && !of.adds_securely);
   if (part.block_rows == 0) return resident;
   const bool opens_apart = is_reduced(question.options.precision);
   if (part.is_fused && opens_apart) resident.opening = {opener_scratch(of, part), few ? 0 : pages};
@@ -300,7 +310,8 @@ Resident resident_of(const Case& of, const Part& part) {
 /// The stage that needs most, with pages that there are.
 Stage worst_stage(const MemoryQuestion& question, const Resident& resident) {
   Stage worst;
-  for (Stage stage : {resident.opening, resident.building, resident.iterating, resident.evaluating}) {
+  for (Stage stage :
+       {resident.opening, resident.building, resident.iterating, resident.evaluating, resident.gathering}) {
     stage.pages = std::min(stage.pages, file_bytes(question));
     if (stage.own + stage.pages > worst.own + worst.pages) worst = stage;
   }
@@ -325,6 +336,7 @@ void add(const Resident& client, double count, bool few_targets, Resident& all) 
   add_stage(client.building, together, all.building);
   add_stage(client.iterating, 1, all.iterating);
   add_stage(client.evaluating, together, all.evaluating);
+  add_stage(client.gathering, 1, all.gathering);
 }
 
 /// Points and masses, mapped whole.
@@ -367,16 +379,15 @@ PeakMemory peak_memory_of(const MemoryQuestion& question) {
   const Case of = case_of(question);
   const std::size_t clients = question.clients;
   const double start = question.process_bytes + kCode + small_files(question);
-  const Part first_part = part_of(of, 0);
-  const Resident first = resident_of(of, first_part);
+  const Resident first = resident_of(of, 0);
   PeakMemory peak;
-  peak.formula = formula_of(of, first_part, first);
+  peak.formula = formula_of(of, part_of(of, 0), first);
   peak.client = peak.process = start + peak_of(question, first);
   if (clients == 1) return peak;
 
   // The slices of the others differ by one line at most.
-  const Resident second = resident_of(of, part_of(of, 1));
-  const Resident last = resident_of(of, part_of(of, clients - 1));
+  const Resident second = resident_of(of, 1);
+  const Resident last = resident_of(of, clients - 1);
   const double others = number(clients - 1);
   Resident all;
   const bool few_targets = question.targets <= WorkCut::kFewTargets;
@@ -393,7 +404,7 @@ PeakMemory peak_memory_of(const MemoryQuestion& question) {
   }
   if (question.options.server == Server::sums) {
     peak.server = question.process_bytes + sum_server_bytes(of);
-    peak.process += sum_server_bytes(of) + kCode;
+    peak.process += sum_server_bytes(of) + kThread;
   }
   return peak;
 }

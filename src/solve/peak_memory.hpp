@@ -1,8 +1,9 @@
 // The largest resident set a solve is expected to reach, before it is started.
 //
-// memory_needs.hpp has a bound that is safe to refuse by; this is what will be measured, to about 10 %. Runs that
-// method auto hands over to Newton's method need more (newton.md). Pages of a mapped file count while they are
-// resident; under memory pressure the system takes them back, so a run may get by with less.
+// memory_needs.hpp has a bound that is safe to refuse by; this is what will be measured, to about 10 % (n of 2,000 to
+// 10,000, up to 8 clients). Not for 50 digits, devices or Newton's method: runs that method auto hands over to it need
+// more. Pages of a mapped matrix count while they are resident. Under memory pressure the system takes them back, so a
+// run may get by with less: the kernel and the vectors are what it needs.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +28,12 @@ struct MemoryQuestion {
   double process_bytes = 0;     ///< of a process that has not read any problem yet: process_bytes_now()
 };
 
+/// In bytes. If clients are threads of one process, `process` is what is measured, else the others are.
 struct PeakMemory {
   double client = 0;    ///< process of the client that needs most, other than a server that holds the kernel
   double server = 0;    ///< process of client 0 in a star; with server sums, of the one that adds up; else 0
-  double process = 0;   ///< of all clients, if they are threads of one process
-  std::string formula;  ///< what dominates, in symbols: n, m, c clients, N targets
+  double process = 0;   ///< of all clients together
+  std::string formula;  ///< of client 0, in symbols: n x m costs, c clients, N targets, process: process_bytes
 };
 
 /// Throws InputError if the options name something unknown.

@@ -165,6 +165,13 @@ struct PrivacyReport {
   std::vector<double> own_errors;
 };
 
+/// A figure of a run that was predicted (`solve --explain`, docs/cost-model.md).
+struct PredictedAndMeasured {
+  std::string what;  ///< seconds_per_iteration, bytes_per_iteration, memory_bytes or total_seconds
+  double predicted = 0;
+  double measured = 0;
+};
+
 /// The potentials define the plan: P_ij = exp((f_i + g_j - C_ij) / epsilon), f and g including their rests. Errors and
 /// costs are those of this plan. Potentials are in units of the cost; the paper's scalings are u = exp(f / epsilon) and
 /// v = exp(g / epsilon). Where a_i = 0, f_i = -inf (likewise g).
@@ -219,6 +226,10 @@ struct Result {
   std::int64_t levels = 0;       ///< levels of epsilon before the last
   NewtonReport newton;
   PrivacyReport privacy;
+  std::vector<PredictedAndMeasured> explanation;  ///< empty: none was asked for
+  std::string explained_by;                       ///< the profile
+  std::string explanation_formula;
+  std::vector<std::string> explanation_notes;
   std::size_t targets_solved_alone = 0;  ///< targets too far from the others to share their kernel
   std::uint64_t kernel_bytes = 0;
   std::string simd;

@@ -27,6 +27,8 @@ struct SolveArguments {
   std::map<std::string_view, std::optional<std::int64_t>> counts;
   OutputPlan output;
   bool quiet = false;
+  bool explain = false;
+  std::string profile;
 };
 
 /// Converts the arguments to library options. Throws InputError naming field or flag.

@@ -28,8 +28,14 @@ void take_scenario(const SolveArguments& arguments, Options& options) {
   const std::vector<std::string>& flags = arguments.simulation_flags;
   if (!arguments.transport.empty()) options.transport = arguments.transport;
   if (!transports().find(options.transport, "--transport").simulates) {
+    if (!arguments.profile.empty() && !arguments.explain) {
+      throw InputError("--profile", "is for --explain, or for a simulated network", "add --explain");
+    }
     if (!flags.empty()) throw InputError(flags.front(), "is for a simulated network", "add --transport simulated");
     return;
+  }
+  if (!arguments.scenario.empty() && !arguments.profile.empty()) {
+    throw InputError("--scenario", "and --profile both describe the network", "give one of them");
   }
   if (!arguments.scenario.empty()) options.scenario = read_scenario(arguments.scenario);
   if (std::find(flags.begin(), flags.end(), "--seed") != flags.end()) options.scenario.seed = arguments.seed;
@@ -97,6 +103,19 @@ void add_output_options(CLI::App& command, SolveArguments& arguments) {
                 "Also write the plan, plan.npy of n x m (N x n x m for N targets); clients their rows, plan-0.npy, ...")
       ->group("Output");
   add_table_options(command, "Output", arguments);
+  command
+      .add_flag("--explain", arguments.explain,
+                "Predict time, bytes and memory, and show them beside what was measured; calibrates first for a second "
+                "or two unless there is a --profile")
+      ->group("Output");
+  command
+      .add_option(
+          "--profile", arguments.profile,
+          "For --explain: what fedsinkhorn calibrate has written, or paper, cluster, office, wan; with transport "
+          "simulated: its links are the network")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->group("Output");
   command.add_flag("--quiet", arguments.quiet, "No progress, no table; a run that does not converge says so")
       ->group("Output");
 }

@@ -21,7 +21,11 @@
 #include "cli/truncated_input.hpp"
 #include "comm/kept_reason.hpp"
 #include "comm/transports.hpp"
+#include "core/memory.hpp"
 #include "core/stopwatch.hpp"
+#include "cost/cost_input.hpp"
+#include "costmodel/calibrate.hpp"
+#include "costmodel/explain.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "io/progress.hpp"
@@ -88,6 +92,36 @@ void check_plan(const SolveArguments& arguments, const Options& options, const C
   }
 }
 
+/// The solve, as far as this process knows: rows that other processes have are not counted.
+SolveShape shape_of(const std::vector<std::unique_ptr<Inputs>>& inputs, const InputFiles& files, const Options& options,
+                    const Clients& clients) {
+  const Problem& first = inputs.front()->problem;
+  const CostShape costs = make_cost_input(first.cost)->shape();
+  const bool are_parts = is_part(files.cost) || (!files.points.empty() && is_part(files.points.front()));
+  SolveShape shape;
+  for (std::size_t k = 0; k < (are_parts ? inputs.size() : 1); ++k) {
+    shape.rows += make_cost_input(inputs[k]->problem.cost)->shape().rows;
+  }
+  shape.rows = std::max<std::size_t>(1, shape.rows);
+  shape.columns = std::max<std::size_t>(1, costs.columns);
+  shape.targets = first.b.empty() ? 1 : std::max<std::size_t>(1, first.b.columns);
+  shape.clients = clients.all;
+  shape.dimension = costs.dimension;
+  shape.options = options;
+  return shape;
+}
+
+/// What predictions are made from: a file, or a short calibration of what this solve needs.
+Profile profile_of(const SolveArguments& arguments, const SolveShape& shape, const Clients& clients) {
+  if (!arguments.profile.empty()) return read_profile(arguments.profile);
+  CalibrationPlan plan = plan_for(shape);
+  Profile profile =
+      clients.session ? calibrate_as_client(*clients.session->state().communicator, plan) : calibrate_threads(plan);
+  profile.name = "calibrated before the solve";
+  forget_peak_memory();
+  return profile;
+}
+
 int solve_files(SolveArguments arguments, Clients& clients) {
   Options options;
   std::vector<std::unique_ptr<Inputs>> inputs;
@@ -109,12 +143,30 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     }
     inputs = open_all(arguments, options, clients);
   });
+  const bool simulates = transports().find(options.transport, "--transport").simulates;
+  std::optional<Profile> profile;
+  clients.agree_on([&] {
+    if (simulates && !arguments.profile.empty()) {
+      const std::uint64_t seed = options.scenario.seed;
+      options.scenario =
+          scenario_of(read_profile(arguments.profile), shape_of(inputs, arguments.files, options, clients));
+      options.scenario.seed = seed;
+    }
+    if (arguments.explain && arguments.profile.empty() && (simulates || (clients.session && clients.sums))) {
+      throw InputError("--explain", simulates ? "a simulated network is not measured" : "a server does not calibrate",
+                       "give a --profile");
+    }
+    if (arguments.explain && !arguments.profile.empty()) profile = read_profile(arguments.profile);
+  });
+  if (arguments.explain && !profile) {
+    profile = profile_of(arguments, shape_of(inputs, arguments.files, options, clients), clients);
+  }
   Delivery delivery(arguments, clients);
   delivery.prepare();
 
   ProgressLine progress(stderr);
   const Timer timer;
-  const bool time_is_virtual = transports().find(options.transport, "--transport").simulates;
+  const bool time_is_virtual = simulates;
   if (!arguments.quiet) {
     options.on_check = [&](Progress now) {
       if (time_is_virtual) now.seconds = timer.seconds();  // the user waits in real time
@@ -123,7 +175,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
   }
   options.interrupt = &StopOnSignal::requested();
   const StopOnSignal stop_on_signal;  // also while results are written
-  const Result result = [&] {
+  Result result = [&] {
     try {
       return solve_with(inputs, options, clients);
     } catch (const ClientLost& lost) {
@@ -133,6 +185,8 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     }
   }();
   progress.clear();
+  if (profile && result.this_client == 0)
+    explain(*profile, shape_of(inputs, arguments.files, options, clients), result);
   try {
     delivery.write(options, inputs, result);
   } catch (const ClientLost& lost) {

@@ -105,6 +105,27 @@ std::string what_is_coarse(Precision precision) {
 
 }  // namespace
 
+namespace {
+
+/// Predicted beside measured, a line each.
+std::string explanation_lines(const Result& result) {
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<12} {}\n", name, value);
+  };
+  if (!result.explanation.empty())
+    line("predicted", fmt::format("by profile {}; then measured, and their ratio", result.explained_by));
+  for (const PredictedAndMeasured& figure : result.explanation) {
+    const std::string ratio = figure.measured > 0 ? fmt::format("{:.2f}", figure.predicted / figure.measured) : "-";
+    line("", fmt::format("{:<22} {:>12.5g} {:>12.5g} {:>6}", figure.what, figure.predicted, figure.measured, ratio));
+  }
+  if (!result.explanation_formula.empty()) line("", "T = " + result.explanation_formula);
+  for (const std::string& note : result.explanation_notes) line("", "note: " + note);
+  return text;
+}
+
+}  // namespace
+
 std::string summary_table(const Result& result, const Options& options, double epsilon, const std::string& output) {
   std::string text;
   const auto line = [&](const char* name, const std::string& value) { text += table_line(name, value); };
@@ -149,6 +170,7 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("precision", fmt::format("reduced{}; on the exact costs the errors are {:.1e} and {:.1e}",
                                   what_is_coarse(options.precision), result.exact_error.a, result.exact_error.b));
   }
+  text += explanation_lines(result);
   const std::string what_to_try = hint(result, options);
   if (!what_to_try.empty()) line("hint", what_to_try);
   if (what_to_try.empty() && options.tolerance > 0 && options.tolerance * result.mass < result.error_floor) {

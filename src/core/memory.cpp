@@ -76,6 +76,11 @@ std::uint64_t total_memory() { return kibibytes_in("/proc/meminfo", "MemTotal").
 
 std::uint64_t peak_memory() { return kibibytes_in("/proc/self/status", "VmHWM").value_or(0); }
 
+void forget_peak_memory() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5\n";
+}
+
 double process_bytes_now() { return static_cast<double>(kibibytes_in("/proc/self/status", "VmRSS").value_or(0)); }
 
 std::string human_bytes(std::uint64_t bytes) {

@@ -20,6 +20,9 @@ namespace fedsinkhorn {
 /// anyway.
 [[nodiscard]] double process_bytes_now();
 
+/// From now on peak_memory() counts anew, from what is resident now. Does nothing where the system does not allow it.
+void forget_peak_memory();
+
 /// "12.8 GB": decimal units, three digits.
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);
 

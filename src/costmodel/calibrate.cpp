@@ -75,7 +75,7 @@ void measure_with(Communicator& group, const CalibrationPlan& plan, Steps& steps
 /// Client 0 tells those from `first` on that a measurement is over. They must not keep a core busy until then, so they
 /// look rarely, whatever the transport does while it waits.
 void meet_quietly(Communicator& everyone, std::size_t first) {
-  const Label label{Tag::control, Payload::control};
+  const Label label{Tag::slice, Payload::control};
   std::array<std::byte, 1> word{};
   if (everyone.rank() == 0) {
     for (std::size_t k = first; k < everyone.size(); ++k) everyone.send(word, k, label);
@@ -102,9 +102,10 @@ Profile empty_profile(const char* transport) {
 }  // namespace
 
 std::vector<std::size_t> sizes_for_caches() {
-  constexpr double kOfTheLast = 3;  // times the last-level cache is beyond it
+  constexpr double kOfTheLast =
+      2;  // times the last-level cache is beyond it, and so are 450 MB where it says too little
   const double wanted = std::sqrt(kOfTheLast * static_cast<double>(caches().last) / sizeof(double));
-  const auto largest = static_cast<std::size_t>(std::clamp(wanted, 4160.0, 11000.0));
+  const auto largest = static_cast<std::size_t>(std::clamp(wanted, 7500.0, 11000.0));
   std::vector<std::size_t> sizes = {520, 1040, 1480, 2080, 2940, 4160, 5880};
   std::erase_if(sizes, [&](std::size_t size) { return size >= largest; });
   sizes.push_back(largest);

@@ -174,7 +174,13 @@ class BlockMeasurement {
       time.spread = spread.relative;
       if (rank_ == 0) times_.push_back(time);
     };
-    note("build", 1, meter_.measure([&] { block->absorb(phi, psi); }, 1, 2));
+    // What was absorbed is stored by the next pass.
+    std::vector<double> q(block->rows());
+    const auto build = [&] {
+      block->absorb(phi, psi);
+      block->apply(1, psi.data(), q.data());
+    };
+    note("build", 1, meter_.measure(build, 1, 2));
     for (const std::size_t targets : plan_.targets) {
       // Many targets are bound by arithmetic: the largest sizes would tell nothing new.
       if (targets > 1 && one.size > kLargestForMany) continue;

@@ -186,6 +186,18 @@ Json client_json(const ClientReport& client) {
   return json;
 }
 
+/// Predictions beside measurements; the ratio is null where nothing was measured.
+Json explanation_json(const Result& result) {
+  Json json = {{"profile", result.explained_by}, {"formula", result.explanation_formula}};
+  for (const PredictedAndMeasured& figure : result.explanation) {
+    json[figure.what] = {{"predicted", figure.predicted},
+                         {"measured", figure.measured},
+                         {"ratio", figure.measured > 0 ? Json(figure.predicted / figure.measured) : Json()}};
+  }
+  json["notes"] = result.explanation_notes;
+  return json;
+}
+
 Json target_json(const TargetResult& target, Norm norm) {
   return {{"status", name_of(target.status)},
           {"iterations", target.iterations},
@@ -231,6 +243,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
   }
   json["solve_seconds"] = result.solve_seconds;
   json["wall_seconds"] = result.wall_seconds;
+  if (!result.explanation.empty() || !result.explanation_notes.empty()) json["explain"] = explanation_json(result);
   json["version"] = version();
   return json.dump(2) + "\n";
 }

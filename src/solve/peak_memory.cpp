@@ -339,11 +339,16 @@ void add(const Resident& client, double count, bool few_targets, Resident& all) 
   add_stage(client.gathering, 1, all.gathering);
 }
 
-/// Points and masses, mapped whole.
-double small_files(const MemoryQuestion& question) {
+/// Points, mapped whole.
+double point_files(const MemoryQuestion& question) {
   const double lines = number(question.rows) + number(question.columns);
-  return lines * number(question.dimension) * number(question.entry_bytes) +
-         (question.targets > 1 ? number(question.targets) * number(question.columns) * kNumber : 0);
+  return lines * number(question.dimension) * number(question.entry_bytes);
+}
+
+/// With the masses of several targets.
+double small_files(const MemoryQuestion& question) {
+  const double masses = question.targets > 1 ? number(question.targets) * number(question.columns) * kNumber : 0;
+  return point_files(question) + masses;
 }
 
 /// The server that adds up has the words of all clients.
@@ -398,7 +403,7 @@ PeakMemory peak_memory_of(const MemoryQuestion& question) {
   const double of_others = start + std::max(peak_of(question, second), peak_of(question, last));
   if (of.topology.route == Route::through_root) {
     peak.server = peak.client;
-    peak.client = of_others;
+    peak.client = of_others - point_files(question);  // the server alone opens them
   } else {
     peak.client = std::max(peak.client, of_others);
   }

@@ -111,7 +111,7 @@ namespace {
 std::string explanation_lines(const Result& result) {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& value) {
-    text += fmt::format("{:<12} {}\n", name, value);
+    text += fmt::format("  {:<12} {}\n", name, value);
   };
   if (!result.explanation.empty())
     line("predicted", fmt::format("by profile {}; then measured, and their ratio", result.explained_by));

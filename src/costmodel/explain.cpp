@@ -74,7 +74,7 @@ void explain(const Profile& profile, const SolveShape& shape, Result& result) {
   result.explanation = {
       {"seconds_per_iteration", prediction.seconds_per_iteration, seconds_of_iteration(result)},
       {"bytes_per_iteration", static_cast<double>(prediction.bytes_per_iteration), bytes},
-      {"memory_bytes", predicted_memory, memory},
+      {"memory_bytes", predicted_memory, result.clock_is_virtual ? 0 : memory},
       {"total_seconds", prediction.total_seconds,
        result.clock_is_virtual ? result.virtual_seconds : result.wall_seconds},
   };

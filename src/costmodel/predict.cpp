@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "core/names.hpp"
@@ -238,10 +239,14 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
         static_cast<double>(shape.targets) * (rows * profile.seconds_per_row + columns * profile.seconds_per_column);
     if (element_wise > 0) tally.compute("t_ew", {element_wise});
   }
+  std::optional<LinkModel> simulated_links = is_simulated ? profile.links : std::nullopt;
+  if (simulated_links) {  // as they are simulated
+    simulated_links->overhead = 0;
+    simulated_links->algorithm = "direct";
+  }
   for (const RoundExchange& exchange : round.exchanges) {
-    const bool by_links = is_simulated && profile.links;
-    tally.communicate(exchange,
-                      by_links ? exchange_by_links(*profile.links, exchange) : exchange_cost(profile, exchange));
+    tally.communicate(
+        exchange, simulated_links ? exchange_by_links(*simulated_links, exchange) : exchange_cost(profile, exchange));
   }
   prediction.seconds_per_iteration = prediction.compute_seconds + prediction.communication_seconds;
   if (topology.is_asynchronous) {

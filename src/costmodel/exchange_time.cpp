@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "comm/numbering.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
@@ -53,6 +54,45 @@ ExchangeCost by_algorithm(const LinkModel& links, const RoundExchange& exchange)
   const double latency = rounds_of_tree(exchange.members) * step;
   return {latency + (members - 1) / members * bytes / links.bandwidth, latency};
 }
+
+bool goes_by_algorithm(const LinkModel& links, const RoundExchange& exchange) {
+  return links.algorithm != "direct" && is_vector(exchange.exchange);
+}
+
+struct PhaseTime {
+  double latency = 0;  ///< with what messages cost their clients
+  double ports = 0;    ///< that the busiest port is busy
+  double message = 0;  ///< the largest alone
+};
+
+PhaseTime time_of(const LinkModel& links, const MessagePhase& phase) {
+  const Busiest busiest = busiest_of(phase);
+  const double message = static_cast<double>(phase.largest_message() + phase.pieces * sizeof(MessageHeader));
+  const double all = busiest.bytes + busiest.messages * static_cast<double>(sizeof(MessageHeader));
+  return {links.latency + links.overhead * busiest.messages, (links.shares_ports ? all : message) / links.bandwidth,
+          message / links.bandwidth};
+}
+
+/// As its server sees it, if there is one.
+enum class Direction { between_all, inward, outward };
+
+Direction direction_of(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::each_to_each:
+    case Pattern::to_owners: return Direction::between_all;
+    case Pattern::to_first:
+    case Pattern::whole_to_first: return Direction::inward;
+    case Pattern::from_first:
+    case Pattern::whole_from_first: return Direction::outward;
+  }
+  return Direction::between_all;
+}
+
+struct PlacedPhase {
+  std::size_t exchange = 0;
+  Direction direction = Direction::between_all;
+  PhaseTime time;
+};
 
 /// What alpha and beta grow with.
 struct Structure {
@@ -111,17 +151,44 @@ std::vector<ExchangeTime> measured_times(const Profile& profile, Exchange exchan
 
 ExchangeCost exchange_by_links(const LinkModel& links, const RoundExchange& exchange) {
   if (exchange.phases.empty()) return {};
-  if (links.algorithm != "direct" && is_vector(exchange.exchange)) return by_algorithm(links, exchange);
+  if (goes_by_algorithm(links, exchange)) return by_algorithm(links, exchange);
   ExchangeCost cost;
   for (const MessagePhase& phase : exchange.phases) {
-    const Busiest busiest = busiest_of(phase);
-    const double bytes = links.shares_ports ? busiest.bytes : static_cast<double>(phase.largest_message());
-    const double latency = links.latency + links.overhead * busiest.messages;
-    cost.seconds += latency + bytes / links.bandwidth;
-    cost.latency_seconds += latency;
+    const PhaseTime time = time_of(links, phase);
+    cost.seconds += time.latency + time.ports;
+    cost.latency_seconds += time.latency;
   }
   return cost;
 }
+
+std::vector<ExchangeCost> round_by_links(const LinkModel& links, const Round& round, double pass_seconds) {
+  std::vector<ExchangeCost> costs;
+  std::vector<PlacedPhase> phases;
+  for (const RoundExchange& exchange : round.exchanges) {
+    costs.push_back(exchange_by_links(links, exchange));
+    const bool has_server = exchange.groups == 1 && !goes_by_algorithm(links, exchange);
+    for (const MessagePhase& phase : exchange.phases) {
+      const Direction direction = has_server ? direction_of(phase.pattern) : Direction::between_all;
+      phases.push_back({costs.size() - 1, direction, time_of(links, phase)});
+    }
+  }
+  for (std::size_t k = 0; k < phases.size(); ++k) {
+    const PlacedPhase& one = phases[k];
+    const PlacedPhase& next = phases[(k + 1) % phases.size()];
+    if (one.direction != Direction::outward) continue;
+    ExchangeCost& cost = costs[one.exchange];
+    if (next.direction == Direction::inward && links.shares_ports) {
+      // Who is told first answers first; the last answer is on its own.
+      cost.seconds -= std::min(one.time.ports, next.time.ports) - std::min(one.time.message, next.time.message);
+    } else if (next.direction == Direction::outward) {
+      cost.seconds -= links.latency + std::min(one.time.ports, pass_seconds);
+      cost.latency_seconds -= links.latency;
+    }
+  }
+  return costs;
+}
+
+bool is_measured(const Profile& profile, Exchange exchange) { return !measured_times(profile, exchange).empty(); }
 
 ExchangeCost exchange_cost(const Profile& profile, const RoundExchange& exchange) {
   if (exchange.phases.empty()) return {};

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/names.hpp"
 #include "costmodel/exchange_time.hpp"
@@ -200,6 +200,25 @@ void add_memory(const Profile& profile, const SolveShape& shape, const Options& 
   prediction.memory_formula = peak.formula;
 }
 
+/// A simulation moves the messages of this library, and they cost their clients no time.
+LinkModel simulated_links(LinkModel links) {
+  links.overhead = 0;
+  links.algorithm = "direct";
+  return links;
+}
+
+/// Exchanges overlap where all of them go by links; measured times are of each by itself.
+std::vector<ExchangeCost> exchange_costs(const Profile& profile, const Round& round, bool is_simulated,
+                                         double pass_seconds) {
+  if (is_simulated && profile.links) return round_by_links(simulated_links(*profile.links), round, pass_seconds);
+  const bool has_times = std::ranges::any_of(
+      round.exchanges, [&](const RoundExchange& exchange) { return is_measured(profile, exchange.exchange); });
+  if (profile.links && !has_times) return round_by_links(*profile.links, round, pass_seconds);
+  std::vector<ExchangeCost> costs;
+  for (const RoundExchange& exchange : round.exchanges) costs.push_back(exchange_cost(profile, exchange));
+  return costs;
+}
+
 std::string bottleneck_of(const Prediction& prediction, double latency, const Options& options) {
   if (prediction.compute_seconds >= prediction.communication_seconds) {
     return options.kernel.text() == "dense" ? "reading the kernel" : "computing the kernel";
@@ -232,6 +251,7 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
   prediction.threads = place.threads;
   Tally tally(prediction);
   add_passes(profile, shape, options, round.work, place, tally);
+  const double pass_seconds = prediction.compute_seconds / (round.work.is_fused ? 1 : 2);
   if (!is_simulated) {
     const auto rows = static_cast<double>((shape.rows + shape.clients - 1) / shape.clients);
     const auto columns = static_cast<double>((shape.columns + shape.clients - 1) / shape.clients);
@@ -239,15 +259,8 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
         static_cast<double>(shape.targets) * (rows * profile.seconds_per_row + columns * profile.seconds_per_column);
     if (element_wise > 0) tally.compute("t_ew", {element_wise});
   }
-  std::optional<LinkModel> simulated_links = is_simulated ? profile.links : std::nullopt;
-  if (simulated_links) {  // as they are simulated
-    simulated_links->overhead = 0;
-    simulated_links->algorithm = "direct";
-  }
-  for (const RoundExchange& exchange : round.exchanges) {
-    tally.communicate(
-        exchange, simulated_links ? exchange_by_links(*simulated_links, exchange) : exchange_cost(profile, exchange));
-  }
+  const std::vector<ExchangeCost> costs = exchange_costs(profile, round, is_simulated, pass_seconds);
+  for (std::size_t k = 0; k < costs.size(); ++k) tally.communicate(round.exchanges[k], costs[k]);
   prediction.seconds_per_iteration = prediction.compute_seconds + prediction.communication_seconds;
   if (topology.is_asynchronous) {
     prediction.seconds_per_iteration = std::max(prediction.compute_seconds, prediction.communication_seconds);

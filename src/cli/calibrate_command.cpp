@@ -98,6 +98,11 @@ std::string effects_of(const Profile& profile) {
         "core\n",
         most, profile.machine.cores);
   }
+  for (const ExchangeTime& time : profile.exchanges) {
+    if (time.r_squared > 0.5) continue;
+    text += fmt::format("poor fit    {} among {} clients, R^2 {:.2f}: is the machine busy? calibrate again\n",
+                        time.exchange, time.clients, time.r_squared);
+  }
   std::size_t noisy = 0;
   for (const PassTime& time : profile.passes) noisy += time.spread > 0.25 ? 1 : 0;
   if (noisy > 0) {

@@ -38,6 +38,7 @@ struct PredictArguments : ModelArguments {
   std::string topology = "all";
   std::string kernel = "dense";
   std::string precision = "float64";
+  std::string passes = "fused";
   std::string transport;
 };
 
@@ -107,6 +108,7 @@ void run_predict(const PredictArguments& arguments) {
   SolveShape shape = shape_of(arguments);
   shape.options.kernel = KernelName(std::string(kernels().find(arguments.kernel, "--kernel").name));
   shape.options.precision = choice<Precision>("--precision", arguments.precision);
+  shape.options.passes = choice<Passes>("--passes", arguments.passes);
   if (!arguments.transport.empty()) {
     shape.options.transport = std::string(transports().find(arguments.transport, "--transport").name);
   }
@@ -147,6 +149,10 @@ void add_predict_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--kernel", arguments->kernel, "dense or online")->check(not_empty())->capture_default_str();
   command->add_option("--precision", arguments->precision, "float64, float32 or mixed")
+      ->check(not_empty())
+      ->capture_default_str();
+  command->add_option("--passes", arguments->passes, "Reads of the kernel per iteration: fused one, two two")
+      ->type_name(choices<Passes>())
       ->check(not_empty())
       ->capture_default_str();
   command

@@ -117,7 +117,7 @@ Profile profile_of(const SolveArguments& arguments, const SolveShape& shape, con
   CalibrationPlan plan = plan_for(shape);
   Profile profile =
       clients.session ? calibrate_as_client(*clients.session->state().communicator, plan) : calibrate_threads(plan);
-  profile.name = "calibrated before the solve";
+  profile.name = kJustCalibrated;
   forget_peak_memory();
   return profile;
 }

@@ -31,8 +31,11 @@ std::string processor_name() {
   return "unknown";
 }
 
+/// Ranks share the machine's cores; clients of one process those that it may use.
+int cores_to_share() { return started_by_mpi() ? processors_online() : processors_allowed(); }
+
 int threads_of(const CalibrationPlan& plan, std::size_t clients) {
-  return plan.threads > 0 ? plan.threads : std::max(1, processors_online() / static_cast<int>(clients));
+  return plan.threads > 0 ? plan.threads : std::max(1, cores_to_share() / static_cast<int>(clients));
 }
 
 /// Tells client 0's listener what comes next.
@@ -120,7 +123,7 @@ std::vector<std::size_t> numbers_of_clients(std::size_t most) {
 }
 
 ProfileMachine this_machine_now() {
-  return {processor_name(), cpu::simd("auto").name, processors_online(), total_memory(), caches().last};
+  return {processor_name(), cpu::simd("auto").name, cores_to_share(), total_memory(), caches().last};
 }
 
 Profile calibrate_threads(const CalibrationPlan& plan) {

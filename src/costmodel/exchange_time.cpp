@@ -38,8 +38,8 @@ Busiest busiest_of(const MessagePhase& phase) {
 double rounds_of_tree(std::size_t members) { return static_cast<double>(std::bit_width(members - 1)); }
 
 bool is_vector(Exchange exchange) {
-  return exchange == Exchange::gather || exchange == Exchange::sum || exchange == Exchange::notes ||
-         exchange == Exchange::news;
+  return exchange == Exchange::gather || exchange == Exchange::sum || exchange == Exchange::regather ||
+         exchange == Exchange::notes || exchange == Exchange::news;
 }
 
 /// Collectives as others implement them.
@@ -106,6 +106,7 @@ Structure structure_of(Exchange exchange, std::size_t members, std::string_view 
   switch (exchange) {
     case Exchange::gather:
     case Exchange::sum:
+    case Exchange::regather:
     case Exchange::notes:
     case Exchange::news:
     case Exchange::collect:
@@ -140,10 +141,11 @@ std::vector<ExchangeTime> measured_times(const Profile& profile, std::string_vie
 
 std::vector<ExchangeTime> measured_times(const Profile& profile, Exchange exchange) {
   std::vector<ExchangeTime> times = measured_times(profile, name_of(exchange));
-  // Notes and news are gathered, too; they are no more than that.
-  if (times.empty() && (exchange == Exchange::notes || exchange == Exchange::news)) {
-    times = measured_times(profile, name_of(Exchange::gather));
-  }
+  if (!times.empty()) return times;
+  // These are gathers, too. But who measured no sums has no allreduce of ours, and its gather is not a half of one.
+  const bool is_gather = exchange == Exchange::news || exchange == Exchange::notes || exchange == Exchange::regather;
+  const bool is_ours = exchange == Exchange::news || !measured_times(profile, name_of(Exchange::sum)).empty();
+  if (is_gather && is_ours) times = measured_times(profile, name_of(Exchange::gather));
   return times;
 }
 

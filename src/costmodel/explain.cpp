@@ -49,7 +49,10 @@ void explain(const Profile& profile, const SolveShape& shape, Result& result) {
   as_run.columns = result.columns;
   as_run.targets = result.targets;
   as_run.options.topology = result.topology;
-  as_run.options.method = result.method;
+  if (!result.privacy.mechanism.empty()) {
+    result.explanation_notes.emplace_back("private runs sum in logs, which is not modelled");
+    return;
+  }
   as_run.iterations = result.iterations;
   Prediction prediction;
   try {
@@ -68,13 +71,21 @@ void explain(const Profile& profile, const SolveShape& shape, Result& result) {
     bytes += static_cast<double>(client.sent.rounds) / iterations;
     memory = std::max(memory, static_cast<double>(client.peak_memory_bytes));
   }
+  // A server's bytes are not in the result.
+  const std::uint64_t sent_by_clients = shape.options.server == Server::sums
+                                            ? prediction.bytes_per_client * prediction.clients
+                                            : prediction.bytes_per_iteration;
+  const bool is_new = profile.name == kJustCalibrated;
+  if (is_new) {
+    result.explanation_notes.emplace_back("memory is compared where a --profile is given: this run calibrated itself");
+  }
   const bool share_process = result.transport != "mpi";
   const double predicted_memory = share_process ? prediction.process_memory_bytes
                                                 : std::max(prediction.memory_bytes, prediction.server_memory_bytes);
   result.explanation = {
       {"seconds_per_iteration", prediction.seconds_per_iteration, seconds_of_iteration(result)},
-      {"bytes_per_iteration", static_cast<double>(prediction.bytes_per_iteration), bytes},
-      {"memory_bytes", predicted_memory, result.clock_is_virtual ? 0 : memory},
+      {"bytes_per_iteration", static_cast<double>(sent_by_clients), bytes},
+      {"memory_bytes", predicted_memory, result.clock_is_virtual || is_new ? 0 : memory},
       {"total_seconds", prediction.total_seconds,
        result.clock_is_virtual ? result.virtual_seconds : result.wall_seconds},
   };

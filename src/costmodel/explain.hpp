@@ -9,6 +9,9 @@
 
 namespace fedsinkhorn {
 
+/// The name of a profile that the process of the solve has just made.
+inline constexpr const char* kJustCalibrated = "calibrated before the solve";
+
 /// A calibration of no more than a solve of that shape needs: a second or two.
 [[nodiscard]] CalibrationPlan plan_for(const SolveShape& shape);
 

@@ -170,12 +170,9 @@ void add_bytes(const TopologyEntry& topology, const SolveShape& shape, const Opt
       }
     }
   }
-  if (options.server == Server::sums) {  // it sends, too
-    for (const RoundExchange& exchange : round.exchanges) {
-      for (const MessagePhase& phase : exchange.phases) {
-        if (shape.clients <= kFew && exchange.exchange == Exchange::served_sum) all = all + phase.sent_by(0);
-      }
-    }
+  for (const RoundExchange& exchange : round.exchanges) {  // a server sends, too, and is no client
+    if (shape.clients > kFew || exchange.exchange != Exchange::served_sum) continue;
+    for (const MessagePhase& phase : exchange.phases) all = all + phase.sent_by(0);
   }
   prediction.bytes_per_iteration = all.bytes;
   prediction.messages_per_iteration = all.messages;
@@ -261,6 +258,14 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
   }
   const std::vector<ExchangeCost> costs = exchange_costs(profile, round, is_simulated, pass_seconds);
   for (std::size_t k = 0; k < costs.size(); ++k) tally.communicate(round.exchanges[k], costs[k]);
+  const auto local_steps = static_cast<double>(std::max<std::int64_t>(1, options.local_steps));
+  if (local_steps > 1) {
+    prediction.communication_seconds /= local_steps;
+    tally.add_note(fmt::format("exchanges once in {} iterations", options.local_steps));
+  }
+  if (is_private(options)) {
+    tally.add_note("private runs sum in logs: their passes take longer than predicted here, and are not modelled");
+  }
   prediction.seconds_per_iteration = prediction.compute_seconds + prediction.communication_seconds;
   if (topology.is_asynchronous) {
     prediction.seconds_per_iteration = std::max(prediction.compute_seconds, prediction.communication_seconds);
@@ -272,6 +277,10 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
   }
   prediction.bottleneck = bottleneck_of(prediction, tally.latency(), options);
   add_bytes(topology, shape, options, round, prediction);
+  for (std::uint64_t* sent :
+       {&prediction.bytes_per_iteration, &prediction.messages_per_iteration, &prediction.bytes_per_client}) {
+    *sent = static_cast<std::uint64_t>(static_cast<double>(*sent) / local_steps);
+  }
   add_memory(profile, shape, options, place, prediction);
   prediction.setup_seconds = setup_seconds(profile, shape, options, round.work, place);
   if (shape.iterations > 0) {

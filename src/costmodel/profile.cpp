@@ -134,8 +134,9 @@ ExchangeTime exchange_of(const JsonPart& part) {
   const Reader read(part);
   ExchangeTime time;
   (void)part.needed("exchange");
-  read.one_of("exchange", time.exchange,
-              {"gather", "sum", "notes", "collect", "deal", "broadcast", "secure-sum", "served-sum", "news"});
+  read.one_of(
+      "exchange", time.exchange,
+      {"gather", "sum", "regather", "notes", "collect", "deal", "broadcast", "secure-sum", "served-sum", "news"});
   read.take_count("clients", time.clients, 2);
   read.take("alpha_seconds", time.alpha, kSeconds);
   read.take("beta_seconds_per_byte", time.beta, kSecondsPerByte);

@@ -80,9 +80,11 @@ Round grid_round(const RoundShape& shape) {
   if (!rows_stay) {
     add(sum_exchange(rows, j, shape.targets), grid.rows);
     add(gather_exchange(rows, j, shape.targets), grid.rows);
+    round.exchanges.back().exchange = Exchange::regather;
   }
   add(sum_exchange(columns, i, shape.targets), grid.columns);
   add_gather(round.exchanges, columns, i, shape.targets, note, grid.columns);
+  round.exchanges.back().exchange = Exchange::regather;
   if (!rows_stay) add(notes_exchange(across.size(), j, note), grid.rows);
   Options options;
   options.grid = shape.grid;

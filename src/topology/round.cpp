@@ -29,6 +29,7 @@ std::string_view name_of(Exchange exchange) {
   switch (exchange) {
     case Exchange::gather: return "gather";
     case Exchange::sum: return "sum";
+    case Exchange::regather: return "regather";
     case Exchange::notes: return "notes";
     case Exchange::collect: return "collect";
     case Exchange::deal: return "deal";

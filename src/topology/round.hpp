@@ -17,6 +17,7 @@ namespace fedsinkhorn {
 enum class Exchange {
   gather,      ///< slices of a vector: everyone gets the whole
   sum,         ///< summands of a vector: everyone gets the sum of its own slice
+  regather,    ///< a gather of what follows from a sum; the two make up an allreduce
   notes,       ///< a few numbers of each: everyone gets all
   collect,     ///< slices to a server
   deal,        ///< slices from a server

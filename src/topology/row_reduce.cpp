@@ -15,6 +15,7 @@ Round row_reduce_round(const RoundShape& shape) {
   } else {
     round.exchanges.push_back(sum_exchange(shape.columns, shape.client, shape.targets));
     add_gather(round.exchanges, shape.columns, shape.client, shape.targets, shape.targets * shape.note_numbers);
+    round.exchanges.back().exchange = Exchange::regather;
   }
   round.work = work_of(shape, row_reduce_layout(shape.client, shape.clients(), {}), true);
   return round;

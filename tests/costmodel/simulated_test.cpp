@@ -13,7 +13,7 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kAllowed = 0.05;
+constexpr double kAllowed = 0.02;
 constexpr std::int64_t kFirst = 4;  // iterations until all clients are in step
 constexpr std::int64_t kLast = 10;
 

@@ -67,7 +67,7 @@ struct PhaseTime {
 
 PhaseTime time_of(const LinkModel& links, const MessagePhase& phase) {
   const Busiest busiest = busiest_of(phase);
-  const double message = static_cast<double>(phase.largest_message() + phase.pieces * sizeof(MessageHeader));
+  const auto message = static_cast<double>(phase.largest_message() + phase.pieces * sizeof(MessageHeader));
   const double all = busiest.bytes + busiest.messages * static_cast<double>(sizeof(MessageHeader));
   return {links.latency + links.overhead * busiest.messages, (links.shares_ports ? all : message) / links.bandwidth,
           message / links.bandwidth};

@@ -250,8 +250,10 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
   add_passes(profile, shape, options, round.work, place, tally);
   const double pass_seconds = prediction.compute_seconds / (round.work.is_fused ? 1 : 2);
   if (!is_simulated) {
-    const auto rows = static_cast<double>((shape.rows + shape.clients - 1) / shape.clients);
-    const auto columns = static_cast<double>((shape.columns + shape.clients - 1) / shape.clients);
+    const std::size_t most_rows = (shape.rows + shape.clients - 1) / shape.clients;
+    const std::size_t most_columns = (shape.columns + shape.clients - 1) / shape.clients;
+    const auto rows = static_cast<double>(most_rows);
+    const auto columns = static_cast<double>(most_columns);
     const double element_wise =
         static_cast<double>(shape.targets) * (rows * profile.seconds_per_row + columns * profile.seconds_per_column);
     if (element_wise > 0) tally.compute("t_ew", {element_wise});

@@ -99,6 +99,22 @@ TEST(PredictedBytes, OfSecureSumsAreThoseSent) {
   }
 }
 
+// What a server sends is what its clients receive.
+TEST(PredictedBytes, OfASumServerAreThoseSentAndReceived) {
+  SolveShape shape = shape_for("row-reduce", 4, 53, 41, 3);
+  shape.options.policy = "sums";
+  shape.options.server = Server::sums;
+  const testing::OwnedProblem owned = testing::random_problem(53, 41, 0.3, 31, 3);
+  Options options = shape.options;
+  options.clients = 4;
+  options.tolerance = 0;
+  options.max_iterations = 12;
+  const Result result = solve(owned.view(), options);
+  std::uint64_t bytes = 0;
+  for (const ClientReport& client : result.clients) bytes += client.sent.rounds + client.received.rounds;
+  EXPECT_EQ(11 * predict(read_profile("office"), shape).bytes_per_iteration, bytes);
+}
+
 // More than 64 clients are added up by groups, not client by client: by hand for the two gathers of all-to-all.
 TEST(PredictedBytes, OfVeryManyClientsGoByGroups) {
   const Prediction prediction = predict(read_profile("office"), shape_for("all-to-all", 100, 100'000, 50'000, 2));

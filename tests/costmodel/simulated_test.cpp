@@ -13,7 +13,7 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kAllowed = 0.05;
+constexpr double kAllowed = 0.02;
 constexpr std::int64_t kFirst = 4;  // iterations until all clients are in step
 constexpr std::int64_t kLast = 10;
 
@@ -103,6 +103,23 @@ TEST_P(Simulated, TimeOfSeveralTargetsIsThePredictedOne) {
   const auto& [network, topology] = GetParam();
   for (const std::size_t clients : {3, 16}) {
     expect_agreement(profile_named(network), simulated_shape(topology, clients, 320, 480, 5));
+  }
+}
+
+// Not by clients on narrow ports, which takes 17 % longer than predicted: those who have added up all send to client 0
+// first, where their messages queue (src/comm/peer_summing.cpp).
+TEST(SimulatedSums, TakeThePredictedTime) {
+  for (const char* network : {"office", "own", "narrow"}) {
+    for (const std::size_t clients : {2, 3, 16}) {
+      for (const Server server : {Server::none, Server::sums}) {
+        if (server == Server::none && std::string(network) == "narrow") continue;
+        SCOPED_TRACE(server == Server::sums ? "by a server" : "by clients");
+        SolveShape shape = simulated_shape("row-reduce", clients, 320, 480, 2);
+        shape.options.policy = "sums";
+        shape.options.server = server;
+        expect_agreement(profile_named(network), shape);
+      }
+    }
   }
 }
 

@@ -43,8 +43,8 @@ class PeerSumming final : public Summing {
     if (me < adders) add_others(part(me), label);
     wait_all(sends);
     std::vector<std::unique_ptr<Pending>> sums;
-    for (std::size_t k = 0; k < clients_.size(); ++k) {
-      if (k == me) continue;
+    for (std::size_t step = 1; step < clients_.size(); ++step) {
+      const std::size_t k = (me + step) % clients_.size();  // not everybody to client 0 first
       if (k < adders) sums.push_back(clients_.start_receive(std::as_writable_bytes(part(k)), k, label));
       if (me < adders) sums.push_back(clients_.start_send(std::as_bytes(part(me)), k, label));
     }

@@ -33,6 +33,7 @@ struct Limits {
   const char* unit = "";
 };
 constexpr Limits kSeconds{0, 1000, "seconds"};
+constexpr Limits kLatency{0, 10, "seconds"};
 constexpr Limits kSecondsPerByte{0, 0.01, "seconds per byte"};
 constexpr Limits kSecondsPerEntry{0, 1e-3, "seconds"};
 constexpr Limits kBytesPerSecond{10, 1e15, "bytes per second"};
@@ -138,7 +139,7 @@ ExchangeTime exchange_of(const JsonPart& part) {
       "exchange", time.exchange,
       {"gather", "sum", "regather", "notes", "collect", "deal", "broadcast", "secure-sum", "served-sum", "news"});
   read.take_count("clients", time.clients, 2);
-  read.take("alpha_seconds", time.alpha, kSeconds);
+  read.take("alpha_seconds", time.alpha, kLatency);
   read.take("beta_seconds_per_byte", time.beta, kSecondsPerByte);
   read.take_if("r_squared", time.r_squared, kShare);
   read.take_if("alpha_error", time.alpha_error, kAnything);
@@ -152,9 +153,9 @@ LinkModel links_of(const JsonPart& part) {
   part.expect_keys({"latency_seconds", "bandwidth_bytes_per_second", "overhead_seconds", "ports", "algorithm"});
   const Reader read(part);
   LinkModel links;
-  read.take("latency_seconds", links.latency, kSeconds);
+  read.take("latency_seconds", links.latency, kLatency);
   read.take("bandwidth_bytes_per_second", links.bandwidth, kBytesPerSecond);
-  read.take_if("overhead_seconds", links.overhead, kSeconds);
+  read.take_if("overhead_seconds", links.overhead, kLatency);
   std::string ports = "own";
   read.one_of("ports", ports, {"own", "shared"});
   links.shares_ports = ports == "shared";
@@ -219,10 +220,6 @@ Profile parse_profile(const std::string& text, const std::string& name) {
   whole.with("links", [&](const JsonPart& part) { profile.links = links_of(part); });
   if (profile.passes.empty() && profile.rates.empty()) {
     throw InputError(name, "has neither passes nor rates", "calibrate again, or add rates");
-  }
-  if (profile.exchanges.empty() && !profile.links) {
-    // Enough for a single client.
-    return profile;
   }
   return profile;
 }

@@ -210,8 +210,23 @@ TEST(MeasuredExchange, GoesByLinksWhereItWasNotMeasured) {
   EXPECT_DOUBLE_EQ(exchange_cost(profile, sum).seconds, exchange_by_links(links(true), sum).seconds);
 }
 
-TEST(MeasuredExchange, NotesAreGathered) {
-  EXPECT_DOUBLE_EQ(exchange_cost(measured(), notes_exchange(4, 0, 5)).seconds, 40e-6 + 4e-9 * 4 * 40);
+TEST(MeasuredExchange, NotesAndWhatFollowsASumAreGathered) {
+  Profile profile = measured();
+  profile.exchanges.push_back({.exchange = "sum", .clients = 4, .alpha = 1e-3});
+  EXPECT_DOUBLE_EQ(exchange_cost(profile, notes_exchange(4, 0, 5)).seconds, 40e-6 + 4e-9 * 4 * 40);
+  RoundExchange regather = gather_exchange({10, 10, 10, 10}, 0, 1);
+  regather.exchange = Exchange::regather;
+  EXPECT_DOUBLE_EQ(exchange_cost(profile, regather).seconds, 40e-6 + 4e-9 * 320);
+}
+
+// The gather of somebody else's program, such as the paper's, says nothing of its allreduce.
+TEST(MeasuredExchange, WithoutSumsAnAllreduceGoesByLinks) {
+  Profile profile = measured();
+  profile.links = LinkModel{.latency = 1e-6, .bandwidth = 1e9, .algorithm = "tree"};
+  RoundExchange regather = gather_exchange({10, 10, 10, 10}, 0, 1);
+  EXPECT_DOUBLE_EQ(exchange_cost(profile, regather).seconds, 40e-6 + 4e-9 * 320);
+  regather.exchange = Exchange::regather;
+  EXPECT_DOUBLE_EQ(exchange_cost(profile, regather).seconds, 2e-6 + 0.75 * 320e-9);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST(BadProfile, HasANumberThatCannotBe) {
 
 // The paper prints microseconds and nanoseconds per byte.
 TEST(BadProfile, IsInOtherUnits) {
-  expect_named(complaint([](json& p) { p["exchanges"][0]["alpha_seconds"] = 1322.5; }), "in seconds");
+  expect_named(complaint([](json& p) { p["exchanges"][0]["alpha_seconds"] = 481.45; }), "in seconds");
   expect_named(complaint([](json& p) { p["exchanges"][0]["beta_seconds_per_byte"] = 1.0047; }), "in seconds per byte");
   expect_named(complaint([](json& p) { p["units"]["time"] = "microseconds"; }), "units.time");
   expect_named(complaint([](json& p) { p["units"]["data"] = "bits"; }), "units.data");

@@ -200,7 +200,7 @@ ExchangeCost exchange_cost(const Profile& profile, const RoundExchange& exchange
     throw InputError(
         "`profile`",
         fmt::format("{} has no times of the exchange {}, and no links", profile.name, name_of(exchange.exchange)),
-        "calibrate with --clients 2 or more, or add links");
+        "calibrate with two `clients` or more, or add links");
   }
   const std::string_view algorithm = profile.links ? std::string_view(profile.links->algorithm) : "direct";
   std::vector<std::pair<double, double>> alphas;

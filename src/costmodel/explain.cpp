@@ -77,7 +77,7 @@ void explain(const Profile& profile, const SolveShape& shape, Result& result) {
                                             : prediction.bytes_per_iteration;
   const bool is_new = profile.name == kJustCalibrated;
   if (is_new) {
-    result.explanation_notes.emplace_back("memory is compared where a --profile is given: this run calibrated itself");
+    result.explanation_notes.emplace_back("memory is compared where a profile is given: this run calibrated itself");
   }
   const bool share_process = result.transport != "mpi";
   const double predicted_memory = share_process ? prediction.process_memory_bytes

@@ -130,8 +130,9 @@ TEST_F(ScenarioFile, OneThatIsNotJson) {
 }
 
 TEST_F(ScenarioFile, UnknownAndRepeatedKeys) {
-  EXPECT_EQ(refusal(R"({"latencies": 1})"),
-            "\"latencies\" is unknown; known are seed, latency, bandwidth, late, reorder, compute, links, clients");
+  EXPECT_EQ(
+      refusal(R"({"latencies": 1})"),
+      "\"latencies\" is unknown; known are seed, latency, bandwidth, late, reorder, ports, compute, links, clients");
   EXPECT_EQ(refusal(R"({"late": {"probability": 0.1, "second": 1}})"),
             "late.\"second\" is unknown; known are probability, seconds");
   EXPECT_EQ(refusal(R"({"compute": {"slower": 1}})"),

@@ -157,7 +157,7 @@ struct TopologyCurve {
   std::string topology;
   std::vector<std::size_t> clients;
   std::vector<double> seconds;        ///< of an iteration
-  std::vector<double> communication;  ///< its share of them
+  std::vector<double> communication;  ///< of these seconds, those spent on communication
   std::size_t turns_at = 0;           ///< clients from which on communication takes longer than computing; 0: never
 };
 

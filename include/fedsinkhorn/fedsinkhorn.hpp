@@ -1,6 +1,7 @@
 // Everything a user of the library needs.
 #pragma once
 
+#include "fedsinkhorn/cost_model.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/matrix.hpp"
 #include "fedsinkhorn/npy.hpp"

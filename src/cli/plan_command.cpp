@@ -16,6 +16,7 @@
 #include "io/atomic_file.hpp"
 #include "io/prediction_json.hpp"
 #include "report/plan_picture.hpp"
+#include "report/svg.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -39,6 +40,7 @@ struct PlanArguments : ModelArguments {
   std::string picture;
 };
 
+std::string grouped(std::size_t number) { return svg::grouped(std::to_string(number)); }
 std::string bytes(double value) { return human_bytes(static_cast<std::uint64_t>(value)); }
 
 std::string as_table(const Profile& profile, const TopologyQuestion& question, const TopologyPlan& plan) {
@@ -114,9 +116,10 @@ void run_plan(const PlanArguments& arguments) {
   if (!speaks_for_all()) return;
   if (!arguments.picture.empty()) {
     const SolveShape& shape = question.shape;
-    write_file_atomically(arguments.picture,
-                          plan_picture(plan, fmt::format("{} x {}, {} target{}, profile {}", shape.rows, shape.columns,
-                                                         shape.targets, shape.targets == 1 ? "" : "s", profile.name)));
+    write_file_atomically(
+        arguments.picture,
+        plan_picture(plan, fmt::format("{} × {}, {} target{}, profile {}", grouped(shape.rows), grouped(shape.columns),
+                                       shape.targets, shape.targets == 1 ? "" : "s", profile.name)));
   }
   for (const std::string& doubt : doubts_about(profile)) fmt::print(stderr, "fedsinkhorn: note: {}\n", doubt);
   fmt::print("{}", format == Format::json ? as_json(plan) : as_table(profile, question, plan));

@@ -22,6 +22,7 @@ namespace fedsinkhorn {
 namespace {
 
 using svg::escaped;
+using svg::grouped;
 using svg::kInk;
 using svg::kLine;
 using svg::kMuted;
@@ -89,12 +90,6 @@ struct Axes {
 };
 
 // --------------------------------------------------------------------------------------------------- numbers
-
-/// 12,345
-std::string grouped(std::string digits) {
-  for (std::size_t k = digits.size(); k > 3; k -= 3) digits.insert(k - 3, ",");
-  return digits;
-}
 
 std::string clients_text(double clients) {
   return grouped(fmt::format("{:.0f}", clients)) + (clients == 1 ? " client" : " clients");

@@ -47,16 +47,7 @@ constexpr const char* kGhost = "#dfe3ea";
 constexpr const char* kAccent = "#4f46e5";
 constexpr const char* kTolerance = "#c2410c";
 
-/// 12,345
-std::string grouped(std::uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (std::size_t k = 0; k < digits.size(); ++k) {
-    if (k > 0 && (digits.size() - k) % 3 == 0) text += ',';
-    text += digits[k];
-  }
-  return text;
-}
+std::string grouped(std::uint64_t number) { return svg::grouped(std::to_string(number)); }
 
 /// Three digits; small and large numbers as m x 10^e.
 std::string scientific(double value) {

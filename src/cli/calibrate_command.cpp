@@ -152,7 +152,7 @@ void run_calibrate(const CalibrateArguments& arguments) {
     profile = calibrate_as_client(*session.state().communicator, plan);
     if (session.rank() != 0) return;
   } else {
-    const std::size_t cores = static_cast<std::size_t>(processors_allowed());
+    const auto cores = static_cast<std::size_t>(processors_allowed());
     plan.clients = numbers_of_clients(arguments.clients > 0 ? arguments.clients : std::max<std::size_t>(2, cores));
     profile = calibrate_threads(plan);
   }

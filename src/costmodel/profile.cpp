@@ -232,8 +232,8 @@ Profile read_profile(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> shipped_profiles() {
-  std::vector<std::string> names;
-  for (const ShippedProfile& shipped : kShippedProfiles) names.emplace_back(shipped.name);
+  std::vector<std::string> names(kShippedProfiles.size());
+  std::ranges::transform(kShippedProfiles, names.begin(), &ShippedProfile::name);
   return names;
 }
 

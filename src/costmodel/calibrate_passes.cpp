@@ -240,7 +240,7 @@ double rest_of_iteration(std::size_t rows, std::size_t columns, int threads) {
   const double iteration = seconds_of_iteration(solve(problem, options));
 
   const KernelSpec spec{Precision::float64, 1.0, threads};
-  const MakeBlock* make = kernels().find("dense", "`kernel`").on("cpu")->make;
+  MakeBlock* const make = kernels().find("dense", "`kernel`").on("cpu")->make;
   CostBlock costs{make_cost_input(problem.cost), {}, {}};
   for (std::size_t i = 0; i < rows; ++i) costs.rows.push_back(i);
   for (std::size_t j = 0; j < columns; ++j) costs.columns.push_back(j);

@@ -13,7 +13,6 @@ namespace fedsinkhorn {
 namespace {
 
 constexpr IntegerRange kLines{1, 1'000'000'000};
-constexpr IntegerRange kMostClients{1, 10'000};
 constexpr IntegerRange kFromNone{0, 1'000'000'000};
 
 template <class Entries>

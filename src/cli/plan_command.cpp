@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/number_option.hpp"
+#include "cli/output_format.hpp"
 #include "cli/speaker.hpp"
 #include "cli/word_option.hpp"
 #include "core/memory.hpp"
@@ -20,16 +21,6 @@
 
 namespace fedsinkhorn {
 namespace {
-
-enum class Format { table, json };
-
-constexpr std::string_view name_of(Format format) {
-  switch (format) {
-    case Format::table: return "table";
-    case Format::json: return "json";
-  }
-  return {};
-}
 
 struct PlanArguments : ModelArguments {
   double memory_per_client = 0;  ///< GB
@@ -148,10 +139,7 @@ void add_plan_command(CLI::App& app) {
   command->add_option("--picture", arguments->picture, "Seconds against clients, an SVG file")
       ->type_name("FILE")
       ->check(not_empty());
-  command->add_option("--format", arguments->format, "A table to read, or JSON")
-      ->type_name(choices<Format>())
-      ->check(not_empty())
-      ->capture_default_str();
+  add_format(*command, arguments->format);
   command->callback([arguments] { run_plan(*arguments); });
 }
 

@@ -14,6 +14,7 @@
 
 #include "cli/choices.hpp"
 #include "cli/number_option.hpp"
+#include "cli/output_format.hpp"
 #include "cli/speaker.hpp"
 #include "cli/word_option.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -22,19 +23,8 @@
 namespace fedsinkhorn {
 namespace {
 
-enum class Format { table, json };
-
-constexpr std::string_view name_of(Format format) {
-  switch (format) {
-    case Format::table: return "table";
-    case Format::json: return "json";
-  }
-  return {};
-}
-
 /// Beyond 2^53 float64 does not count.
 constexpr IntegerRange kReleases{1, std::uint64_t{1} << 53U};
-constexpr const char* kFormatHelp = "A table to read, or JSON";
 
 /// One entry for each kind of release.
 struct AccountArguments {
@@ -184,13 +174,6 @@ void run_calibrate(const CalibrateArguments& arguments) {
       "{}", line("epsilon", fmt::format("{:.10g} (exact, of {} release{} at delta = {:g})", epsilon, arguments.releases,
                                         arguments.releases == 1 ? "" : "s", arguments.delta)));
   fmt::print("{}", meaning(epsilon, arguments.delta));
-}
-
-void add_format(CLI::App& command, std::string& format) {
-  command.add_option("--format", format, kFormatHelp)
-      ->type_name(choices<Format>())
-      ->check(not_empty())
-      ->capture_default_str();
 }
 
 }  // namespace

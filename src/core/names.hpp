@@ -10,6 +10,7 @@
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
 #include "fedsinkhorn/result.hpp"
+#include "fedsinkhorn/risk.hpp"
 
 namespace fedsinkhorn {
 
@@ -20,6 +21,16 @@ namespace fedsinkhorn {
     case Metric::sqeuclidean: return "sqeuclidean";
     case Metric::euclidean: return "euclidean";
     case Metric::cosine: return "cosine";
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::string_view name_of(RiskCost cost) {
+  switch (cost) {
+    case RiskCost::sqeuclidean: return "sqeuclidean";
+    case RiskCost::euclidean: return "euclidean";
+    case RiskCost::cosine: return "cosine";
+    case RiskCost::mahalanobis: return "mahalanobis";
   }
   return {};
 }

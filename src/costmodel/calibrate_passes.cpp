@@ -13,6 +13,7 @@
 #include "core/stopwatch.hpp"
 #include "cost/cost_input.hpp"
 #include "costmodel/calibrate.hpp"
+#include "costmodel/explain.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "registry/registry.hpp"
 #include "simd/simd.hpp"
@@ -215,15 +216,6 @@ class BlockMeasurement {
   std::vector<PassTime>& times_;
   PassTime base_;
 };
-
-/// Seconds of an iteration, from the times at which errors were checked.
-double seconds_of_iteration(const Result& result) {
-  std::vector<double> steps;
-  for (std::size_t k = 10; k < result.trace.size(); ++k) {
-    steps.push_back(result.trace[k].seconds - result.trace[k - 1].seconds);
-  }
-  return spread_of(steps).median;
-}
 
 double rest_of_iteration(std::size_t rows, std::size_t columns, int threads) {
   const RandomPoints x(rows, 2);

@@ -7,9 +7,6 @@
 #include "registry/registry.hpp"
 
 namespace fedsinkhorn {
-namespace {
-
-/// Median over the steps from check to check, without the first ones, in which passes are tuned.
 double seconds_of_iteration(const Result& result) {
   constexpr std::size_t kFirst = 5;
   std::vector<double> steps;
@@ -22,8 +19,6 @@ double seconds_of_iteration(const Result& result) {
   std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
   return steps[steps.size() / 2];
 }
-
-}  // namespace
 
 CalibrationPlan plan_for(const SolveShape& shape) {
   constexpr std::size_t kLarge = 4160;
@@ -43,7 +38,7 @@ CalibrationPlan plan_for(const SolveShape& shape) {
   return plan;
 }
 
-void explain(const Profile& profile, const SolveShape& shape, Result& result) {
+void explain(const Profile& profile, bool is_of_this_process, const SolveShape& shape, Result& result) {
   SolveShape as_run = shape;
   as_run.rows = result.rows;
   as_run.columns = result.columns;
@@ -75,8 +70,7 @@ void explain(const Profile& profile, const SolveShape& shape, Result& result) {
   const std::uint64_t sent_by_clients = shape.options.server == Server::sums
                                             ? prediction.bytes_per_client * prediction.clients
                                             : prediction.bytes_per_iteration;
-  const bool is_new = profile.name == kJustCalibrated;
-  if (is_new) {
+  if (is_of_this_process) {
     result.explanation_notes.emplace_back("memory is compared where a profile is given: this run calibrated itself");
   }
   const bool share_process = result.transport != "mpi";
@@ -85,7 +79,7 @@ void explain(const Profile& profile, const SolveShape& shape, Result& result) {
   result.explanation = {
       {"seconds_per_iteration", prediction.seconds_per_iteration, seconds_of_iteration(result)},
       {"bytes_per_iteration", static_cast<double>(sent_by_clients), bytes},
-      {"memory_bytes", predicted_memory, result.clock_is_virtual || is_new ? 0 : memory},
+      {"memory_bytes", predicted_memory, result.clock_is_virtual || is_of_this_process ? 0 : memory},
       {"total_seconds", prediction.total_seconds,
        result.clock_is_virtual ? result.virtual_seconds : result.wall_seconds},
   };

@@ -9,6 +9,7 @@
 
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "costmodel/calibrate.hpp"
 #include "fedsinkhorn/cost_model.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "registry/registry.hpp"
@@ -107,14 +108,6 @@ TopologyOption judged(const Profile& profile, const TopologyQuestion& question, 
   return option;
 }
 
-/// 1, 2, 4, ... up to the largest.
-std::vector<std::size_t> doubling(std::size_t most) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t k = 1; k < most; k *= 2) numbers.push_back(k);
-  numbers.push_back(most);
-  return numbers;
-}
-
 /// The first number of clients from which on communication takes longer than computing.
 std::size_t turning_point(const Profile& profile, SolveShape shape, const TopologyCurve& curve) {
   const auto talks_more = [&](std::size_t clients) {
@@ -150,7 +143,7 @@ TopologyCurve curve_of(const Profile& profile, const TopologyQuestion& question,
   for (const Precision precision : kPrecisions) {
     if (name_of(precision) == best.precision) shape.options.precision = precision;
   }
-  for (const std::size_t clients : doubling(std::max<std::size_t>(question.shape.clients, 2))) {
+  for (const std::size_t clients : numbers_of_clients(std::max<std::size_t>(question.shape.clients, 2))) {
     if (clients == 1 || clients > question.shape.rows) continue;
     shape.clients = clients;
     const Prediction prediction = predict(profile, shape);

@@ -10,15 +10,16 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "report/plan_curves.hpp"
 #include "report/svg.hpp"
 
 namespace fedsinkhorn {
+namespace plan_drawing {
 namespace {
 
 using svg::escaped;
@@ -26,70 +27,13 @@ using svg::grouped;
 using svg::kInk;
 using svg::kLine;
 using svg::kMuted;
+using svg::length_of;
 using svg::Out;
 
-// Everything is laid out on a fixed canvas; the viewer scales it. Seconds above, the share of communication below.
-constexpr double kWidth = 1280;
-constexpr double kHeight = 784;
-constexpr double kMargin = 56;
-constexpr double kLeft = kMargin + 72;
-constexpr double kRight = 1032;
-constexpr double kTop = 136;
-constexpr double kBottom = 546;
-constexpr double kShareTop = 590;
-constexpr double kShareBottom = 702;
 constexpr double kLabelLeft = kRight + 44;
 constexpr double kLabelRoom = kWidth - 24 - kLabelLeft;
 constexpr const char* kMinorLine = "#f2f4f7";
 constexpr double kGlyph = 0.58;  ///< width of a character over the font size, rather too much
-
-/// Colours that colour-blind readers tell apart; dashes and markers tell as much in black and white.
-struct Style {
-  std::string_view topology;
-  const char* colour;
-  const char* dashes;
-  const char* marker;  ///< a path around 0, 0
-};
-
-constexpr std::array kStyles = {
-    Style{"row-reduce", "#0b62a8", "none", "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z"},
-    Style{"all-to-all", "#c2410c", "10 5", "M-4.2-4.2h8.4v8.4h-8.4z"},
-    Style{"star", "#6b21a8", "2 5", "M0-5.6L5.3 3.6H-5.3z"},
-    Style{"grid", "#0f7b5f", "13 5 2 5", "M0-5.8L5.2 0L0 5.8L-5.2 0z"},
-    Style{"centralized", "#475467", "5 4", "M0 5.6L5.3-3.6H-5.3z"},
-    Style{"async", "#a16207", "13 5 2 5 2 5", "M-5-2L-2-5L0-3L2-5L5-2L3 0L5 2L2 5L0 3L-2 5L-5 2L-3 0z"},
-};
-
-struct Point {
-  double clients = 0;  ///< log10
-  double seconds = 0;  ///< log10
-  double share = 0;    ///< of communication; NaN: not known
-};
-
-struct Curve {
-  std::string label;
-  Style style{};
-  std::vector<Point> points;  ///< by clients
-  std::size_t turns_at = 0;
-};
-
-/// From a range of values to a range of the canvas.
-struct Axis {
-  double low = 0;
-  double high = 1;
-  double from = 0;
-  double to = 1;
-
-  [[nodiscard]] double at(double value) const { return from + (to - from) * (value - low) / (high - low); }
-};
-
-struct Axes {
-  Axis clients;
-  Axis seconds;
-  Axis share{0, 1, kShareBottom, kShareTop};
-};
-
-// --------------------------------------------------------------------------------------------------- numbers
 
 std::string clients_text(double clients) {
   return grouped(fmt::format("{:.0f}", clients)) + (clients == 1 ? " client" : " clients");
@@ -104,158 +48,6 @@ std::string duration(double log_seconds) {
   if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
   if (seconds >= 1e-6) return fmt::format("{:.3g} µs", 1e6 * seconds);
   return fmt::format("{:.3g} ns", 1e9 * seconds);
-}
-
-/// Characters of a UTF-8 text.
-double length_of(std::string_view text) {
-  return static_cast<double>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-// ---------------------------------------------------------------------------------------------------- curves
-
-/// A topology has the same style in all pictures; a new one gets a style that no other has, while there are any.
-std::vector<Style> styles_of(const TopologyPlan& plan) {
-  std::vector<Style> free(kStyles.begin(), kStyles.end());
-  for (const TopologyCurve& curve : plan.curves) {
-    std::erase_if(free, [&](const Style& style) { return style.topology == curve.topology; });
-  }
-  std::vector<Style> styles;
-  std::size_t taken = 0;
-  for (const TopologyCurve& curve : plan.curves) {
-    const auto* const known =
-        std::ranges::find_if(kStyles, [&](const Style& style) { return style.topology == curve.topology; });
-    if (known != kStyles.end()) {
-      styles.push_back(*known);
-    } else {
-      styles.push_back(taken < free.size() ? free[taken] : kStyles[taken % kStyles.size()]);
-      ++taken;
-    }
-  }
-  return styles;
-}
-
-/// Points that a logarithmic plot can show; curves without any are left out.
-std::vector<Curve> drawable(const TopologyPlan& plan) {
-  const std::vector<Style> styles = styles_of(plan);
-  std::vector<Curve> curves;
-  for (std::size_t c = 0; c < plan.curves.size(); ++c) {
-    const TopologyCurve& given = plan.curves[c];
-    Curve curve{.label = given.topology, .style = styles[c], .points = {}, .turns_at = given.turns_at};
-    for (std::size_t k = 0; k < std::min(given.clients.size(), given.seconds.size()); ++k) {
-      const double seconds = given.seconds[k];
-      if (given.clients[k] == 0 || !(seconds > 0) || !std::isfinite(seconds)) continue;
-      double share = std::numeric_limits<double>::quiet_NaN();
-      if (k < given.communication.size() && std::isfinite(given.communication[k])) {
-        share = std::clamp(given.communication[k] / seconds, 0.0, 1.0);
-      }
-      curve.points.push_back({std::log10(static_cast<double>(given.clients[k])), std::log10(seconds), share});
-    }
-    std::ranges::stable_sort(curve.points, {}, &Point::clients);
-    if (!curve.points.empty()) curves.push_back(std::move(curve));
-  }
-  return curves;
-}
-
-/// Of all curves, widened to a least width, with some room on both sides.
-Axis axis_of(std::span<const Curve> curves, double Point::*coordinate, double least, double room) {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
-  for (const Curve& curve : curves) {
-    for (const Point& point : curve.points) {
-      low = std::min(low, point.*coordinate);
-      high = std::max(high, point.*coordinate);
-    }
-  }
-  const double missing = std::max(0.0, least - (high - low)) / 2;
-  low -= missing;
-  high += missing;
-  return {.low = low - room * (high - low), .high = high + room * (high - low)};
-}
-
-Axes axes_of(std::span<const Curve> curves) {
-  Axes axes;
-  axes.clients = axis_of(curves, &Point::clients, std::log10(2.0), 0.03);
-  axes.clients.from = kLeft;
-  axes.clients.to = kRight;
-  axes.seconds = axis_of(curves, &Point::seconds, 0.7, 0.06);
-  axes.seconds.from = kBottom;
-  axes.seconds.to = kTop;
-  return axes;
-}
-
-// ------------------------------------------------------------------------------------------------------ axes
-
-struct Tick {
-  double value = 0;   ///< log10
-  std::string label;  ///< empty: a minor line
-};
-
-double width_of(const Axis& axis) { return axis.high - axis.low; }
-
-/// 0.001, 5,000 or 2 × 10⁻⁶
-std::string tick_label(double factor, int exponent, bool is_plain) {
-  if (!is_plain) return (factor > 1 ? fmt::format("{:g} × ", factor) : "") + svg::power_of_ten(exponent);
-  const double value = factor * std::pow(10.0, exponent);
-  return value < 1000 ? fmt::format("{:g}", value) : grouped(fmt::format("{:.0f}", value));
-}
-
-/// Labels at powers of ten; at 2 and 5 times these, or more, if the axis is short. Minor lines between, if there is
-/// room.
-std::vector<Tick> ticks_of_seconds(const Axis& axis) {
-  constexpr std::array kFactors = {1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0};
-  const double width = width_of(axis);
-  const bool is_plain = axis.low > -4.5 && axis.high < 4.5;  // the same for all labels
-  const int step = std::max(1, static_cast<int>(std::ceil(width / 12)));
-  const auto has_label = [&](double factor, int exponent) {
-    if (factor == 1) return exponent % step == 0;
-    if (factor == 2 || factor == 5) return width < 2.5;
-    return (factor == 3 || factor == 7) && width < 1;
-  };
-  std::vector<Tick> ticks;
-  for (int exponent = static_cast<int>(std::floor(axis.low)); exponent <= axis.high; ++exponent) {
-    for (const double factor : kFactors) {
-      const double value = exponent + std::log10(factor);
-      if (value < axis.low || value > axis.high || (factor == 1.5 && width > 2.5)) continue;
-      if (has_label(factor, exponent)) {
-        ticks.push_back({value, tick_label(factor, exponent, is_plain)});
-      } else if (width < (factor == 1 ? 24 : 7)) {
-        ticks.push_back({value, ""});
-      }
-    }
-  }
-  return ticks;
-}
-
-/// Powers of two up to a thousand clients or so, 1, 2, 5, 10, ... or powers of ten above. Of one or two neighbouring
-/// numbers of clients, these.
-std::vector<Tick> ticks_of_clients(const Axis& axis, std::span<const Curve> curves) {
-  const double width = width_of(axis);
-  std::vector<Tick> ticks;
-  const auto add = [&](double clients, bool has_label) {
-    const double value = std::log10(clients);
-    if (value < axis.low || value > axis.high) return;
-    ticks.push_back({value, has_label ? grouped(fmt::format("{:.0f}", clients)) : ""});
-  };
-  if (width < 0.33) {
-    std::set<double> numbers;
-    for (const Curve& curve : curves) {
-      for (const Point& point : curve.points) numbers.insert(std::round(std::pow(10.0, point.clients)));
-    }
-    const bool is_crowded = numbers.size() > 12;
-    for (const double clients : numbers) add(clients, !is_crowded || clients == *numbers.begin());
-  } else if (width < 3.2) {
-    for (double clients = 1; std::log10(clients) <= axis.high; clients *= 2) add(clients, true);
-  } else {
-    const int step = static_cast<int>(std::ceil(width / 8));
-    for (int exponent = 0; exponent <= axis.high; ++exponent) {
-      for (int factor = 1; factor <= 9; ++factor) {
-        const bool has_label = factor == 1 ? exponent % step == 0 : width < 4.5 && (factor == 2 || factor == 5);
-        add(factor * std::pow(10.0, exponent), has_label);
-      }
-    }
-  }
-  return ticks;
 }
 
 void write_line(Out out, double x, double y, std::string_view command, double to, const char* colour) {
@@ -562,9 +354,7 @@ void write_curves(Out out, std::span<const Curve> curves) {
   write_labels(out, curves, axes);
 }
 
-}  // namespace
-
-std::string plan_picture(const TopologyPlan& plan, const std::string& title) {
+std::string drawn(const TopologyPlan& plan, const std::string& title) {
   const std::vector<Curve> curves = drawable(plan);
   const std::string sentence = "No curves to draw: no topology with several clients is feasible.";
   std::string svg;
@@ -589,6 +379,13 @@ std::string plan_picture(const TopologyPlan& plan, const std::string& title) {
   }
   svg += "</svg>\n";
   return svg;
+}
+
+}  // namespace
+}  // namespace plan_drawing
+
+std::string plan_picture(const TopologyPlan& plan, const std::string& title) {
+  return plan_drawing::drawn(plan, title);
 }
 
 }  // namespace fedsinkhorn

@@ -1,7 +1,11 @@
 // What our pictures have in common.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <iterator>
@@ -44,6 +48,26 @@ using Out = std::back_insert_iterator<std::string>;
   std::string text = exponent < 0 ? "10⁻" : "10";
   for (const char digit : std::to_string(std::abs(exponent))) text += kDigits[static_cast<std::size_t>(digit - '0')];
   return text;
+}
+
+/// Three digits; small and large numbers as m x 10^e.
+[[nodiscard]] inline std::string scientific(double value) {
+  if (value == 0 || !std::isfinite(value) || (std::abs(value) >= 1e-3 && std::abs(value) < 1e5)) {
+    return fmt::format("{:.3g}", value);
+  }
+  const std::string text = fmt::format("{:.2e}", value);
+  const std::size_t e = text.find('e');
+  std::string mantissa = text.substr(0, e);
+  while (mantissa.back() == '0') mantissa.pop_back();
+  if (mantissa.back() == '.') mantissa.pop_back();
+  const std::string power = power_of_ten(std::stoi(text.substr(e + 1)));
+  return mantissa == "1" ? power : mantissa + " × " + power;
+}
+
+/// Characters of a UTF-8 text.
+[[nodiscard]] inline double length_of(std::string_view text) {
+  return static_cast<double>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 }  // namespace fedsinkhorn::svg

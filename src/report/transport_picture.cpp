@@ -24,6 +24,7 @@ using svg::kLine;
 using svg::kMuted;
 using svg::Out;
 using svg::power_of_ten;
+using svg::scientific;
 
 // Everything is laid out on a fixed canvas; the viewer scales it.
 constexpr double kWidth = 1280;
@@ -48,20 +49,6 @@ constexpr const char* kAccent = "#4f46e5";
 constexpr const char* kTolerance = "#c2410c";
 
 std::string grouped(std::uint64_t number) { return svg::grouped(std::to_string(number)); }
-
-/// Three digits; small and large numbers as m x 10^e.
-std::string scientific(double value) {
-  if (value == 0 || !std::isfinite(value) || (std::abs(value) >= 1e-3 && std::abs(value) < 1e5)) {
-    return fmt::format("{:.3g}", value);
-  }
-  const std::string text = fmt::format("{:.2e}", value);
-  const std::size_t e = text.find('e');
-  std::string mantissa = text.substr(0, e);
-  while (mantissa.back() == '0') mantissa.pop_back();
-  if (mantissa.back() == '.') mantissa.pop_back();
-  const std::string power = power_of_ten(std::stoi(text.substr(e + 1)));
-  return mantissa == "1" ? power : mantissa + " × " + power;
-}
 
 // ---------------------------------------------------------------------------------------------------- colours
 

@@ -20,39 +20,41 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size) : size_(size) { allocate(size * sizeof(T)); }
+  explicit Buffer(std::size_t size) : data_(allocate(size * sizeof(T))), size_(size) {}
 
-  [[nodiscard]] T* data() { return data_; }
-  [[nodiscard]] const T* data() const { return data_; }
+  [[nodiscard]] T* data() { return data_.get(); }
+  [[nodiscard]] const T* data() const { return data_.get(); }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] T& operator[](std::size_t i) { return data_[i]; }
-  [[nodiscard]] const T& operator[](std::size_t i) const { return data_[i]; }
+  [[nodiscard]] T& operator[](std::size_t i) { return data_.get()[i]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const { return data_.get()[i]; }
   [[nodiscard]] std::span<T> span() { return {data(), size_}; }
   [[nodiscard]] std::span<const T> span() const { return {data(), size_}; }
 
  private:
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  /// Frees what the aligned part was cut out of.
   struct Free {
-    void operator()(void* memory) const { std::free(memory); }
+    void* memory = nullptr;
+    void operator()(T* /*aligned*/) const { std::free(memory); }
   };
+  using Owned = std::unique_ptr<T, Free>;
 
   // Aligned by hand: what aligned_alloc has freed, glibc before 2.38 finds too small for the next one of the same size,
   // so buffers made and freed in turn made the heap grow.
-  void allocate(std::size_t bytes) {
+  static Owned allocate(std::size_t bytes) {
     const std::size_t alignment = bytes >= 4 * kHugePage ? kHugePage : 64;
     const std::size_t rounded = (std::max<std::size_t>(1, bytes) + alignment - 1) / alignment * alignment;
     std::size_t room = rounded + alignment;
-    memory_.reset(std::malloc(room));
-    void* start = memory_.get();
-    if (start == nullptr || std::align(alignment, rounded, start, room) == nullptr) throw std::bad_alloc();
-    data_ = static_cast<T*>(start);
+    void* const memory = std::malloc(room);
+    void* start = memory;
+    if (memory == nullptr || std::align(alignment, rounded, start, room) == nullptr) throw std::bad_alloc();
 #ifdef __linux__
     if (alignment == kHugePage) madvise(start, rounded, MADV_HUGEPAGE);  // a hint: failure only costs speed
 #endif
+    return Owned(static_cast<T*>(start), Free{memory});
   }
 
-  std::unique_ptr<void, Free> memory_;
-  T* data_ = nullptr;
+  Owned data_;
   std::size_t size_ = 0;
 };
 

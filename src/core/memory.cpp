@@ -1,13 +1,12 @@
 #include "core/memory.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <malloc.h>
 #include <algorithm>
 #include <array>
-
 #include <fstream>
 #include <limits>
 #include <optional>

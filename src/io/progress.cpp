@@ -90,31 +90,35 @@ std::size_t terminal_width(std::FILE* stream) {
   return width > 0 ? width : 80;
 }
 
-ProgressLine::ProgressLine(std::FILE* stream) : stream_(stream), terminal_(isatty(fileno(stream)) != 0) {}
+RewrittenLine::RewrittenLine(std::FILE* stream) : stream_(stream), terminal_(isatty(fileno(stream)) != 0) {}
 
-ProgressLine::~ProgressLine() { clear(); }
+RewrittenLine::~RewrittenLine() { clear(); }
 
-void ProgressLine::clear() {
+void RewrittenLine::clear() {
   if (!drawn_ || !terminal_) return;
   std::fputs("\r\033[K", stream_);
   std::fflush(stream_);
   drawn_ = false;
 }
 
-void ProgressLine::update(const Progress& progress) {
-  time_left_.add(progress);
-  if (progress.seconds < next_) return;
+void RewrittenLine::update(double seconds, const std::function<std::string(std::size_t width)>& text_of) {
+  if (seconds < next_) return;
   if (terminal_) {
     // The last column stays free: some terminals begin a new line after it.
-    const std::string text = progress_text(progress, time_left_.seconds(), terminal_width(stream_) - 1);
-    fmt::print(stream_, "\r{}\033[K", text);
-    next_ = progress.seconds + 0.1;
+    fmt::print(stream_, "\r{}\033[K", text_of(terminal_width(stream_) - 1));
+    next_ = seconds + 0.1;
   } else {
-    fmt::print(stream_, "{}\n", progress_text(progress, time_left_.seconds(), std::string::npos));
-    next_ = progress.seconds + std::max(2.0, progress.seconds);  // 0.5, 2.5, 5, 10, 20, ... seconds
+    fmt::print(stream_, "{}\n", text_of(std::string::npos));
+    next_ = seconds + std::max(2.0, seconds);  // 0.5, 2.5, 5, 10, 20, ... seconds
   }
   std::fflush(stream_);
   drawn_ = true;
+}
+
+void ProgressLine::update(const Progress& progress) {
+  time_left_.add(progress);
+  line_.update(progress.seconds,
+               [&](std::size_t width) { return progress_text(progress, time_left_.seconds(), width); });
 }
 
 }  // namespace fedsinkhorn

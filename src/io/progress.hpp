@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -32,14 +33,15 @@ class TimeLeft {
 
 /// On a terminal, a single line that is rewritten a few times per second and never wider than the terminal. Elsewhere
 /// (a log), plain lines at growing intervals. Nothing for very short runs.
-class ProgressLine {
+class RewrittenLine {
  public:
-  explicit ProgressLine(std::FILE* stream);
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+  explicit RewrittenLine(std::FILE* stream);
+  ~RewrittenLine();
+  RewrittenLine(const RewrittenLine&) = delete;
+  RewrittenLine& operator=(const RewrittenLine&) = delete;
 
-  void update(const Progress& progress);
+  /// seconds: since the run began. text_of(width): the line, at most that wide.
+  void update(double seconds, const std::function<std::string(std::size_t width)>& text_of);
   /// Removes the line from the terminal.
   void clear();
 
@@ -48,6 +50,18 @@ class ProgressLine {
   bool terminal_;
   double next_ = 0.5;  // time of the next display, in seconds
   bool drawn_ = false;
+};
+
+/// The progress of a solve in such a line.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::FILE* stream) : line_(stream) {}
+
+  void update(const Progress& progress);
+  void clear() { line_.clear(); }
+
+ private:
+  RewrittenLine line_;
   TimeLeft time_left_;
 };
 

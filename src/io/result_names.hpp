@@ -20,8 +20,19 @@ inline constexpr std::string_view kSummaryName = "summary.json";
 
 /// Whether the clients of a folder share this file.
 [[nodiscard]] constexpr bool is_shared_result(std::string_view name) {
-  constexpr std::array<std::string_view, 8> names = {"f.npy",      "g.npy",    "f-rest.npy", "g-rest.npy",
-                                                     kSummaryName, "plan.npy", "trace.csv",  "delays.csv"};
+  constexpr std::array<std::string_view, 13> names = {"f.npy",
+                                                      "g.npy",
+                                                      "f-rest.npy",
+                                                      "g-rest.npy",
+                                                      kSummaryName,
+                                                      "plan.npy",
+                                                      "trace.csv",
+                                                      "delays.csv",
+                                                      "worst-case.npy",
+                                                      "worst-case.csv",
+                                                      "worst-case-radius.csv",
+                                                      "worst-case-days.csv",
+                                                      "worst-case.svg"};
   for (const std::string_view known : names) {
     if (name == known) return true;
   }
@@ -30,8 +41,8 @@ inline constexpr std::string_view kSummaryName = "summary.json";
 
 /// Whether this file belongs to one client: a name that name_of_client may have returned.
 [[nodiscard]] inline bool is_client_result(std::string_view name) {
-  constexpr std::array<std::array<std::string_view, 2>, 4> kinds = {
-      {{"f-", ".npy"}, {"f-rest-", ".npy"}, {"plan-", ".npy"}, {"summary-", ".json"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 5> kinds = {
+      {{"f-", ".npy"}, {"f-rest-", ".npy"}, {"plan-", ".npy"}, {"summary-", ".json"}, {"worst-case-days-", ".csv"}}};
   for (const auto& [start, ending] : kinds) {
     if (!name.starts_with(start) || !name.ends_with(ending) || name.size() <= start.size() + ending.size()) continue;
     const std::string_view number = name.substr(start.size(), name.size() - start.size() - ending.size());

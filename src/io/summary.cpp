@@ -14,6 +14,7 @@
 #include "io/hint.hpp"
 #include "io/privacy_report.hpp"
 #include "io/privacy_sentence.hpp"
+#include "io/result_json.hpp"
 #include "options/option_table.hpp"
 
 namespace fedsinkhorn {
@@ -31,14 +32,6 @@ Json costs(const Costs& cost) {
           {"dual", cost.dual},
           {"shannon_entropy", cost.shannon_entropy},
           {"kl_objective", cost.kl_objective}};
-}
-
-Json errors(Norm norm, const MarginalErrors& error) {
-  return {{"norm", name_of(norm)}, {"a", error.a}, {"b", error.b}};
-}
-
-Json by_phase(const TrafficBytes& bytes) {
-  return {{"setup", bytes.setup}, {"rounds", bytes.rounds}, {"rebuilds", bytes.rebuilds}, {"results", bytes.results}};
 }
 
 /// Of ages, weighted by how often each occurred.
@@ -160,32 +153,6 @@ void add_what_ran(Json& json, const Result& result, const Options& options) {
   }
 }
 
-Json client_json(const ClientReport& client) {
-  Json json = {{"client", client.client},
-               {"rows", {client.first_row, client.last_row}},
-               {"columns", {client.first_column, client.last_column}},
-               {"compute_seconds", client.compute_seconds},
-               {"communication_seconds", client.communication_seconds},
-               {"bytes_sent", client.sent.total()},
-               {"bytes_received", client.received.total()},
-               {"sent", by_phase(client.sent)},
-               {"received", by_phase(client.received)},
-               {"iterations", client.iterations},
-               {"exchanges", client.exchanges},
-               {"kernel_bytes", client.kernel_bytes},
-               {"peak_memory_bytes", client.peak_memory_bytes}};
-  if (client.device >= 0) json["device"] = client.device;
-  if (!client.left.empty()) json["left"] = Json::array();
-  for (const SentMessages& sent : client.left) {
-    json["left"].push_back({{"phase", sent.phase},
-                            {"kind", sent.kind},
-                            {"form", sent.is_masked ? "masked" : "plain"},
-                            {"bytes", sent.bytes},
-                            {"messages", sent.messages}});
-  }
-  return json;
-}
-
 /// Predictions beside measurements; the ratio is null where nothing was measured.
 Json explanation_json(const Result& result) {
   Json json = {{"profile", result.explained_by}, {"formula", result.explanation_formula}};
@@ -201,7 +168,7 @@ Json explanation_json(const Result& result) {
 Json target_json(const TargetResult& target, Norm norm) {
   return {{"status", name_of(target.status)},
           {"iterations", target.iterations},
-          {"error", errors(norm, target.error)},
+          {"error", errors_json(norm, target.error)},
           {"cost", costs(target.cost)}};
 }
 
@@ -215,9 +182,9 @@ std::string summary_json(const Result& result, const Options& options, double ep
   if (const std::string what_to_try = hint(result, options); !what_to_try.empty()) json["hint"] = what_to_try;
   json["iterations"] = result.iterations;
   json["exchanges"] = result.exchanges;
-  json["error"] = errors(result.norm, result.error);
+  json["error"] = errors_json(result.norm, result.error);
   json["error_floor"] = result.error_floor;
-  json["error_on_exact_costs"] = errors(result.norm, result.exact_error);
+  json["error_on_exact_costs"] = errors_json(result.norm, result.exact_error);
   json["mass"] = result.mass;
   json["mass_rescaled"] = result.mass_rescaled;
   json["potentials"] = {{"rounding_error", result.rounding_error}, {"rests_written", result.rests_matter}};

@@ -16,6 +16,7 @@
 #include "simd/products-inl.hpp"
 #include "simd/simd.hpp"
 #include "simd/sums-inl.hpp"
+#include "simd/tilts-inl.hpp"
 
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-concat-nested-namespaces)
 HWY_BEFORE_NAMESPACE();
@@ -76,6 +77,7 @@ const Simd* table() {
       {gibbs_rows<double>},
       {gibbs_rows<float>},
       {row_maximum, row_log_sum_exp, column_log_sum_exp, plan_rows, plan_dots},
+      {tilted_maximum, tilted_sums},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
       {exact_dots},
       {largest_magnitude<double>, largest_magnitude<float>},

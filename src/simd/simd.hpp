@@ -114,6 +114,21 @@ struct LogOps {
                     double* r);
 };
 
+/// For one row, with excess costs e_j = C_j - least and weights w_j = exp((l_j - lambda e_j - shift) / eps): the sums
+/// of w, w e, w e^2, w l and w e l.
+struct TiltedSums {
+  double weight, excess, squared_excess, loss, product;
+};
+
+/// Rows of costs tilted by losses l. No array needs padding. Infinite costs forbid, also if lambda is 0.
+struct TiltOps {
+  /// Returns max_j (l_j - lambda e_j).
+  double (*maximum)(const double* cost, double least, std::size_t columns, const double* loss, double lambda);
+  /// shift: about the maximum.
+  TiltedSums (*sums)(const double* cost, double least, std::size_t columns, const double* loss, double lambda,
+                     double shift, double inverse_epsilon, double* weights);
+};
+
 /// Blocks of pairwise costs between points. `x` holds `count` rows of `dimension` numbers. `panels` holds the other
 /// cloud in panels of kPanel points: panel p, coordinate k, point j at panels[(p * dimension + k) * kPanel + j]. Writes
 /// `panel_count * kPanel` columns per row.
@@ -167,6 +182,7 @@ struct Simd {
   GibbsOps<double> gibbs64;
   GibbsOps<float> gibbs32;
   LogOps log;
+  TiltOps tilts;
   PairwiseOps pairwise;
   SumOps sums;
   MagnitudeOps magnitudes;

@@ -32,24 +32,10 @@
 #include "solve/private_solve.hpp"
 #include "solve/rounding.hpp"
 #include "solve/summarize.hpp"
+#include "solve/threads_of_client.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-/// Clients of one process share the processors it may use. Ranks share those of the machine; each may be bound to some.
-int threads_to_use(const Options& options, std::size_t clients_on_machine, bool share_process) {
-  if (options.threads > 0) return options.threads;
-  const auto clients = static_cast<int>(clients_on_machine);
-  const int share =
-      share_process ? processors_allowed() / clients : std::min(processors_allowed(), processors_online() / clients);
-  return std::max(1, share);
-}
-
-/// A server in this process does not compute.
-std::size_t computing_on_machine(const Communicator& communicator, const Options& options) {
-  const std::size_t all = communicator.clients_on_machine();
-  return has_server(options) && communicator.shares_process() && all > 1 ? all - 1 : all;
-}
 
 /// Whether a problem is so small that a single client solves it on one thread by default: waking others would take
 /// longer than they save.
@@ -222,8 +208,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   CountingCommunicator& traffic = link.traffic();
   const bool one_thread = is_for_one_thread(problem, costs->shape(), options, link.clients());
   const bool share_process = communicator.shares_process();
-  const int threads =
-      one_thread ? 1 : threads_to_use(options, computing_on_machine(communicator, options), share_process);
+  const int threads = one_thread ? 1 : threads_of_client(options, communicator);
   link.agree_on_options(problem, options, threads);
   options.topology = resolved_topology(options, link.clients());
   options.method = resolved_method(options);

@@ -237,15 +237,10 @@ std::vector<SentMessages> what_left(const Traffic& traffic) {
 
 }  // namespace
 
-ClientReport complete_report(const CheckedProblem& problem, const CountingCommunicator& traffic, ClientReport report) {
+ClientReport with_traffic(const CountingCommunicator& traffic, ClientReport report) {
   const auto bytes = [](const std::array<std::uint64_t, kPhases>& by_phase) {
     return TrafficBytes{by_phase[0], by_phase[1], by_phase[2], by_phase[3]};
   };
-  report.client = problem.client;
-  report.first_row = problem.rows.given_slices[problem.client].first;
-  report.last_row = problem.rows.given_slices[problem.client].last;
-  report.first_column = problem.columns.given_slices[problem.client].first;
-  report.last_column = problem.columns.given_slices[problem.client].last;
   report.sent = bytes(traffic.traffic().bytes_sent);
   report.received = bytes(traffic.traffic().bytes_received);
   report.left = what_left(traffic.traffic());
@@ -254,15 +249,25 @@ ClientReport complete_report(const CheckedProblem& problem, const CountingCommun
   return report;
 }
 
-void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
-                    const ClientReport& own, Result& result) {
-  const ClientReport report = complete_report(problem, traffic, own);
-  if (clients.sums() != nullptr) {  // what a client held and spent is its own business
-    result.kernel_bytes = report.kernel_bytes;
-    result.exchanges = report.exchanges;
-    result.clients = {report};
-    return;
-  }
+namespace {
+
+ClientReport with_lines(const CheckedProblem& problem, ClientReport report) {
+  report.first_row = problem.rows.given_slices[report.client].first;
+  report.last_row = problem.rows.given_slices[report.client].last;
+  report.first_column = problem.columns.given_slices[report.client].first;
+  report.last_column = problem.columns.given_slices[report.client].last;
+  return report;
+}
+
+}  // namespace
+
+ClientReport complete_report(const CheckedProblem& problem, const CountingCommunicator& traffic, ClientReport report) {
+  report.client = problem.client;
+  return with_lines(problem, with_traffic(traffic, std::move(report)));
+}
+
+std::vector<ClientReport> reports_of(const Collectives& clients, const ClientReport& report) {
+  if (clients.sums() != nullptr) return {report};
   // As doubles: counts are below 2^53, so nothing is lost.
   const auto number = [](std::uint64_t x) { return static_cast<double>(x); };
   std::vector<double> numbers = {report.compute_seconds,           report.communication_seconds,
@@ -278,18 +283,15 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
   const bool root = clients.rank() == kRoot;
   std::vector<double> all(root ? clients.size() * numbers.size() : 0);
   clients.of(Payload::result).gather(numbers, counts, all, kRoot);
-  if (!root) all = numbers;
-  for (std::size_t k = 0; k < (root ? clients.size() : 1); ++k) {
+  if (!root) return {report};
+  std::vector<ClientReport> reports;
+  for (std::size_t k = 0; k < clients.size(); ++k) {
     const double* at = all.data() + k * numbers.size();
-    const FromPeer peer = from_peer(clients, root ? k : clients.rank());
+    const FromPeer peer = from_peer(clients, k);
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const auto whole = [&](std::size_t i) { return peer.count(at[i], kMostCount, "a count of its report"); };
     ClientReport one;
-    one.client = root ? k : clients.rank();
-    one.first_row = problem.rows.given_slices[one.client].first;
-    one.last_row = problem.rows.given_slices[one.client].last;
-    one.first_column = problem.columns.given_slices[one.client].first;
-    one.last_column = problem.columns.given_slices[one.client].last;
+    one.client = k;
     one.compute_seconds = peer.number(at[0], 0, infinity, "a time of its report");
     one.communication_seconds = peer.number(at[1], 0, infinity, "a time of its report");
     one.exchanges = whole(2);
@@ -299,10 +301,17 @@ void gather_reports(const Collectives& clients, const CheckedProblem& problem, c
     one.sent = {whole(6), whole(7), whole(8), whole(9)};
     one.received = {whole(10), whole(11), whole(12), whole(13)};
     one.device = static_cast<int>(peer.number(at[14], -1, 1e6, "a device"));
-    if (one.client == clients.rank()) one.left = report.left;
-    result.kernel_bytes += one.kernel_bytes;
-    result.exchanges = std::max(result.exchanges, one.exchanges);
-    result.clients.push_back(one);
+    reports.push_back(k == kRoot ? report : one);
+  }
+  return reports;
+}
+
+void gather_reports(const Collectives& clients, const CheckedProblem& problem, const CountingCommunicator& traffic,
+                    const ClientReport& own, Result& result) {
+  for (const ClientReport& report : reports_of(clients, complete_report(problem, traffic, own))) {
+    result.kernel_bytes += report.kernel_bytes;
+    result.exchanges = std::max(result.exchanges, report.exchanges);
+    result.clients.push_back(clients.sums() == nullptr ? with_lines(problem, report) : report);
   }
 }
 

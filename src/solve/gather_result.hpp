@@ -15,6 +15,12 @@ namespace fedsinkhorn {
 void gather_potentials(const Collectives& clients, const CheckedProblem& problem, bool keep_f,
                        std::span<const Outcome> outcomes, Result& result);
 
+/// What this client sent, received and waited for is added to its report.
+[[nodiscard]] ClientReport with_traffic(const CountingCommunicator& traffic, ClientReport report);
+/// All clients' reports at client 0, its own elsewhere; lines are those of `own`. By secure sums, its own everywhere:
+/// what a client held and spent is its own business.
+[[nodiscard]] std::vector<ClientReport> reports_of(const Collectives& clients, const ClientReport& own);
+
 /// What this client held and spent. `own` has what only the solve knows.
 [[nodiscard]] ClientReport complete_report(const CheckedProblem& problem, const CountingCommunicator& traffic,
                                            ClientReport own);

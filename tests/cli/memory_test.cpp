@@ -12,14 +12,7 @@
 
 #include "cli/run_binary.hpp"
 #include "fedsinkhorn/npy.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FEDSINKHORN_SHADOW_MEMORY 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define FEDSINKHORN_SHADOW_MEMORY 1
-#endif
-#endif
+#include "support/shadow_memory.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -33,9 +26,7 @@ constexpr double kProgram = 60 * kMegabyte;
 class MemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#ifdef FEDSINKHORN_SHADOW_MEMORY
-    GTEST_SKIP() << "a sanitizer's own memory would be measured";
-#endif
+    if (kHasShadowMemory) GTEST_SKIP() << "a sanitizer's own memory would be measured";
     // A child's peak starts from this process's own.
     rusage own{};
     ASSERT_EQ(::getrusage(RUSAGE_SELF, &own), 0);

@@ -13,14 +13,7 @@
 #include "cli/run_binary.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "solve/peak_memory.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FEDSINKHORN_SHADOW_MEMORY 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define FEDSINKHORN_SHADOW_MEMORY 1
-#endif
-#endif
+#include "support/shadow_memory.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
@@ -65,9 +58,7 @@ MemoryQuestion question_of(const Setting& setting, bool one_process) {
 class PeakMemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#ifdef FEDSINKHORN_SHADOW_MEMORY
-    GTEST_SKIP() << "a sanitizer's own memory would be measured";
-#endif
+    if (kHasShadowMemory) GTEST_SKIP() << "a sanitizer's own memory would be measured";
   }
 
   /// Costs that are not symmetric, row by row: this process stays small.

@@ -3,14 +3,15 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#ifndef FEDSINKHORN_SUMMARY_SCHEMA
-#error "FEDSINKHORN_SUMMARY_SCHEMA must name the schema"
+#ifndef FEDSINKHORN_SCHEMAS
+#error "FEDSINKHORN_SCHEMAS must name the folder of the schemas"
 #endif
 
 namespace fedsinkhorn::testing {
@@ -18,21 +19,25 @@ namespace {
 
 using valijson::adapters::NlohmannJsonAdapter;
 
-const valijson::Schema& schema() {
-  static const auto parsed = [] {
-    const auto text = nlohmann::json::parse(std::ifstream(FEDSINKHORN_SUMMARY_SCHEMA));
-    auto result = std::make_unique<valijson::Schema>();
-    valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(NlohmannJsonAdapter(text), *result);
-    return result;
-  }();
-  return *parsed;
+std::unique_ptr<const valijson::Schema> parsed(const std::string& name) {
+  const auto text = nlohmann::json::parse(std::ifstream(FEDSINKHORN_SCHEMAS "/" + name));
+  auto result = std::make_unique<valijson::Schema>();
+  valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(NlohmannJsonAdapter(text), *result);
+  return result;
+}
+
+/// That of the command which has written the summary.
+const valijson::Schema& schema_for(const nlohmann::json& summary) {
+  static const auto of_solve = parsed("summary.schema.json");
+  static const auto of_risk = parsed("risk-summary.schema.json");
+  return summary.contains("formulation") ? *of_risk : *of_solve;
 }
 
 }  // namespace
 
 std::string schema_violations(const nlohmann::json& summary) {
   valijson::ValidationResults results;
-  if (valijson::Validator().validate(schema(), NlohmannJsonAdapter(summary), &results)) return "";
+  if (valijson::Validator().validate(schema_for(summary), NlohmannJsonAdapter(summary), &results)) return "";
   std::string lines;
   for (const auto& error : results) {
     for (const std::string& step : error.context) lines += step;

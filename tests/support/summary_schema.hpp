@@ -1,4 +1,4 @@
-// docs/summary.schema.json, which every summary must follow.
+// docs/summary.schema.json and docs/risk-summary.schema.json: every summary must follow that of its command.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -85,10 +85,10 @@ clang: build-clang/build.ninja ## Compile everything with clang, and run the tes
 	ctest --preset clang -j $(TEST_JOBS) -R '^(simd|kernel)\.'
 
 # What is found is left in build-fuzz/, named after its target.
-fuzz: build-fuzz/build.ninja ## Fuzz what comes from outside: .npy files, peers, scenarios (FUZZ_SECONDS=600 each)
-	cmake --build build-fuzz --target npy-fuzz peer-fuzz scenario-fuzz
-	@mkdir -p build-fuzz/corpus/npy build-fuzz/corpus/peer build-fuzz/corpus/scenario
-	@for target in npy peer scenario; do echo "== $$target"; \
+fuzz: build-fuzz/build.ninja ## Fuzz what comes from outside: CSV and .npy files, peers, scenarios (FUZZ_SECONDS=600 each)
+	cmake --build build-fuzz --target csv-fuzz npy-fuzz peer-fuzz scenario-fuzz
+	@mkdir -p build-fuzz/corpus/csv build-fuzz/corpus/npy build-fuzz/corpus/peer build-fuzz/corpus/scenario
+	@for target in csv npy peer scenario; do echo "== $$target"; \
 	  dict=; test ! -e fuzz/$$target.dict || dict=-dict=fuzz/$$target.dict; \
 	  build-fuzz/$$target-fuzz -max_total_time=$(FUZZ_SECONDS) $$dict -max_len=1024 -timeout=60 \
 	    -artifact_prefix=build-fuzz/$$target- -print_final_stats=1 build-fuzz/corpus/$$target fuzz/seeds/$$target \

@@ -31,6 +31,7 @@ target_link_options(openblas_serial INTERFACE LINKER:--exclude-libs,libopenblas.
                                        LINKER:--wrap=blas_memory_free)
 fedsinkhorn_find(mpfr mpfr.h mpfr)
 fedsinkhorn_find(sodium sodium.h sodium)
+fedsinkhorn_find(csv csv.h csv)
 fedsinkhorn_find(gmp gmp.h gmp)
 fedsinkhorn_find(hwy hwy/highway.h hwy)
 add_library(hwy::hwy ALIAS hwy)

@@ -20,7 +20,7 @@ LEVELS = [
     ["method", "mechanism"],
     ["registry", "iteration"],
     ["solve"],
-    ["costmodel"],
+    ["costmodel", "risk"],
     ["cli"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

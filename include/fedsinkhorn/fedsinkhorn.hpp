@@ -8,6 +8,7 @@
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
 #include "fedsinkhorn/result.hpp"
+#include "fedsinkhorn/risk.hpp"
 #include "fedsinkhorn/scenario.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "fedsinkhorn/version.hpp"

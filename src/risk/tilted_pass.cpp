@@ -1,0 +1,137 @@
+#include "risk/tilted_pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "comm/agreement.hpp"
+#include "core/parallel.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+/// Column sums are formed in so many parts at most, whatever the number of threads: same bits for all of them.
+constexpr std::size_t kMostParts = 32;
+
+}  // namespace
+
+TiltedPass::TiltedPass(const Days& days, double epsilon, const Collectives& clients, const RiskComputing& computing,
+                       std::function<void(const TiltedTotals&)> on_pass)
+    : days_(days), epsilon_(epsilon), clients_(clients), computing_(computing), on_pass_(std::move(on_pass)) {}
+
+TiltedTotals TiltedPass::totals(double lambda, const Losses& losses) {
+  sums_.assign(days_.own(), {});
+  columns_.assign(forms_plans_ ? days_.scenarios() : 0, 0.0);
+  last_lambda_ = lambda;
+  const Timer timer;
+  if (days_.costs) compute(lambda, losses);
+  std::vector<ExactSum> totals(7);
+  for (std::size_t i = 0; i < days_.own(); ++i) {
+    const double a = days_.a[i];
+    totals[0].add(a * sums_[i].excess);
+    totals[1].add(a * sums_[i].variance);
+    totals[2].add(a * sums_[i].covariance);
+    totals[3].add(a * sums_[i].loss);
+    totals[4].add(a * sums_[i].maximum);
+    totals[5].add(a * (sums_[i].maximum + epsilon_ * std::log(sums_[i].weight)));
+  }
+  totals[6].add(computing_.stop.is_made() ? 1 : 0);
+  compute_seconds_ += timer.seconds();
+  add_up_of_all(clients_, totals);
+  if (totals[6].total() > 0) throw Interrupted();
+  ++passes_;
+  const TiltedTotals result{
+      lambda,           totals[0].total(), totals[1].total(), totals[2].total(), totals[3].total(), totals[4].total(),
+      totals[5].total()};
+  if (on_pass_) on_pass_(result);
+  return result;
+}
+
+void TiltedPass::compute(double lambda, const Losses& losses) {
+  const std::size_t m = days_.scenarios();
+  const std::size_t parts = std::min(kMostParts, (days_.own() + cpu::kRowBlock - 1) / cpu::kRowBlock);
+  const auto threads = static_cast<std::size_t>(std::max(1, computing_.threads));
+  const double* const l = losses.of_scenarios.data();
+  const cpu::TiltOps& ops = computing_.simd.tilts;
+  std::vector<std::optional<DayCosts>> readers(threads);
+  std::vector<std::vector<double>> weights(threads);
+  std::vector<std::vector<double>> column_parts(columns_.empty() ? 0 : parts);
+  const auto one_day = [&](std::size_t i, const double* costs, double* w, std::vector<double>* part) {
+    const double least = days_.least[i];
+    DaySums& day = sums_[i];
+    // The place of a day that may stay is one more scenario, with e = 0.
+    day.maximum = ops.maximum(costs, least, m, l, lambda);
+    if (days_.may_stay) day.maximum = std::max(day.maximum, losses.of_days[i]);
+    const cpu::TiltedSums s = ops.sums(costs, least, m, l, lambda, day.maximum, 1 / epsilon_, w);
+    const double stays = days_.may_stay ? std::exp((losses.of_days[i] - day.maximum) / epsilon_) : 0;
+    day.weight = s.weight + stays;
+    day.excess = s.excess / day.weight;
+    day.variance = std::max(0.0, s.squared_excess / day.weight - day.excess * day.excess);
+    day.loss = (s.loss + (stays > 0 ? stays * losses.of_days[i] : 0)) / day.weight;
+    day.covariance = s.product / day.weight - day.excess * day.loss;
+    day.stays = stays / day.weight;
+    if (part == nullptr) return;
+    const double scale = days_.a[i] / day.weight;
+    double given_loss = stays > 0 ? stays * days_.losses[i] : 0;
+    for (std::size_t j = 0; j < m; ++j) {
+      (*part)[j] += scale * w[j];
+      given_loss += w[j] * days_.scenario_losses[j];
+    }
+    day.given_loss = given_loss / day.weight;
+    const double* const best = std::max_element(w, w + m);
+    const bool stays_best = stays >= *best;
+    day.likeliest = stays_best ? m : static_cast<std::size_t>(best - w);
+    day.share = (stays_best ? stays : *best) / day.weight;
+  };
+  parallel_chunks(computing_.threads, parts, [&](std::size_t part, std::size_t thread) {
+    if (!readers[thread]) readers[thread].emplace(*days_.costs);
+    if (weights[thread].empty()) weights[thread].resize(m);
+    if (!columns_.empty()) column_parts[part].assign(m, 0.0);
+    const Range rows = chunk_range(days_.own(), parts, part, cpu::kRowBlock);
+    for (std::size_t first = rows.first; first < rows.last; first += cpu::kRowBlock) {
+      if (computing_.stop.is_made()) return;
+      const std::size_t count = std::min(cpu::kRowBlock, rows.last - first);
+      const double* const* costs = readers[thread]->at(first, count);
+      for (std::size_t k = 0; k < count; ++k) {
+        one_day(first + k, costs[k], weights[thread].data(), columns_.empty() ? nullptr : &column_parts[part]);
+      }
+    }
+  });
+  for (const std::vector<double>& part : column_parts) {
+    for (std::size_t j = 0; j < part.size(); ++j) columns_[j] += part[j];
+  }
+}
+
+TiltedPlan TiltedPass::last_plan(double threshold) const {
+  const std::size_t m = days_.scenarios();
+  std::vector<ExactSum> all(m + 3);
+  for (std::size_t j = 0; j < m; ++j) all[j].add(columns_[j]);
+  for (std::size_t i = 0; days_.may_stay && i < sums_.size(); ++i) {
+    const double mass = days_.a[i] * sums_[i].stays;
+    all[m].add(mass);
+    if (days_.losses[i] > threshold) all[m + 1].add(mass);
+    if (days_.losses[i] == threshold) all[m + 2].add(mass);
+  }
+  add_up_of_all(clients_, all);
+  TiltedPlan plan;
+  for (std::size_t j = 0; j < m; ++j) plan.columns.push_back(all[j].total());
+  plan.stays = all[m].total();
+  plan.stays_above = all[m + 1].total();
+  plan.stays_at = all[m + 2].total();
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    DayMove move;
+    move.day = days_.numbers[i];
+    move.mass = days_.a[i];
+    move.loss_before = days_.losses.empty() ? std::numeric_limits<double>::quiet_NaN() : days_.losses[i];
+    move.loss_after = sums_[i].given_loss;
+    move.cost = days_.least[i] + sums_[i].excess;
+    move.scenario = sums_[i].likeliest;
+    move.share = sums_[i].share;
+    move.stays = sums_[i].stays;
+    plan.moves.push_back(move);
+  }
+  return plan;
+}
+
+}  // namespace fedsinkhorn

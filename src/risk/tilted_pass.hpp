@@ -1,0 +1,98 @@
+// One pass over all pairs of days and scenarios for a multiplier lambda:
+//   P_ij = a_i w_ij / sum_j w_ij,   w_ij = exp((l_j - lambda e_ij) / epsilon),   e_ij = c_ij - min_j c_ij.
+// Subtracting each day's least cost changes no P, and keeps the digits of small radii.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "comm/collectives.hpp"
+#include "core/stopwatch.hpp"
+#include "risk/days.hpp"
+
+namespace fedsinkhorn {
+
+/// The losses that are averaged. For CVaR they depend on a threshold, see tail_search.hpp.
+struct Losses {
+  std::vector<double> of_scenarios;
+  std::vector<double> of_days;  ///< own; empty if they are not known
+  double stretch = 1;           ///< how much further apart two of them can be than those given
+};
+
+/// Sums over the days of all clients.
+struct TiltedTotals {
+  double lambda = 0;
+  double excess = 0;      ///< sum_ij P_ij e_ij
+  double variance = 0;    ///< sum_i a_i Var_i(e): the slope of `excess` in lambda is -variance / epsilon
+  double covariance = 0;  ///< sum_i a_i Cov_i(l, e): that of `loss` is -covariance / epsilon
+  double loss = 0;        ///< sum_ij P_ij l_j
+  double hard = 0;        ///< sum_i a_i max_j (l_j - lambda e_ij)
+  double soft = 0;        ///< sum_i a_i epsilon log sum_j exp((l_j - lambda e_ij) / epsilon)
+};
+
+/// P, as one client knows it.
+struct TiltedPlan {
+  std::vector<double> columns;  ///< sum_i P_ij over the days of all clients
+  double stays = 0;             ///< mass of all clients' days that stays where it is
+  double stays_above = 0;       ///< of it, on days with a loss above the threshold
+  double stays_at = 0;          ///< and at the threshold
+  std::vector<DayMove> moves;   ///< own days
+};
+
+class TiltedPass {
+ public:
+  /// All must outlive it. on_pass is called after every pass.
+  TiltedPass(const Days& days, double epsilon, const Collectives& clients, const RiskComputing& computing,
+             std::function<void(const TiltedTotals&)> on_pass = {});
+
+  [[nodiscard]] const Days& days() const { return days_; }
+  [[nodiscard]] double epsilon() const { return epsilon_; }
+  [[nodiscard]] const Collectives& clients() const { return clients_; }
+
+  /// Exchanges seven sums. Bits do not depend on how days are dealt to clients, except by secure sums. Collective.
+  /// Throws Interrupted on all clients if one is to stop.
+  [[nodiscard]] TiltedTotals totals(double lambda, const Losses& losses);
+  /// From now on, passes also form the plan (which takes a little longer), or no longer do.
+  void form_plans(bool forms) { forms_plans_ = forms; }
+  /// The plan of the last pass, which must have formed one. Exchanges the m column sums. Collective.
+  [[nodiscard]] TiltedPlan last_plan(double threshold) const;
+  [[nodiscard]] double last_lambda() const { return last_lambda_; }
+
+  [[nodiscard]] std::int64_t passes() const { return passes_; }
+  [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
+
+ private:
+  /// Of one day.
+  struct DaySums {
+    double maximum = 0;  // max_j (l_j - lambda e_ij)
+    double weight = 0;   // sum_j w_ij, relative to the maximum
+    double excess = 0;   // means over P_i., likewise the next ones
+    double variance = 0;
+    double covariance = 0;
+    double loss = 0;
+    double stays = 0;  // share
+    // Of plans:
+    double given_loss = 0;  // the mean of Days::scenario_losses
+    std::size_t likeliest = 0;
+    double share = 0;  // of the likeliest
+  };
+
+  void compute(double lambda, const Losses& losses);
+
+  const Days& days_;
+  double epsilon_;
+  const Collectives& clients_;
+  const RiskComputing& computing_;
+  std::function<void(const TiltedTotals&)> on_pass_;
+  std::int64_t passes_ = 0;
+  double compute_seconds_ = 0;
+  bool forms_plans_ = false;
+  // Of the last pass:
+  double last_lambda_ = 0;
+  std::vector<DaySums> sums_;
+  std::vector<double> columns_;  // sums over own days
+};
+
+}  // namespace fedsinkhorn

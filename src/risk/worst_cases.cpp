@@ -1,0 +1,193 @@
+#include "risk/worst_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "comm/agreement.hpp"
+#include "fedsinkhorn/error.hpp"
+
+namespace fedsinkhorn {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+/// Radii that differ from the least one by rounding are the least one.
+constexpr double kRounding = 1e-12;
+/// Of near(). The rest of the way is interpolated between two passes with their slopes.
+constexpr double kNearTolerance = 3e-3;
+/// Where interpolation changes the loss by more than this share of lambda * budget, the curve is not smooth enough.
+constexpr double kSmooth = 4e-6;
+/// So is it where lambda would change by more than this share.
+constexpr double kSmallStep = 2e-3;
+constexpr double kFullTolerance = 1e-9;
+
+/// What a plan that spends so much has, and its slope.
+struct CurvePoint {
+  double excess;
+  double value;
+  double slope;
+};
+
+CurvePoint loss_of(const TiltedTotals& at) { return {at.excess, at.loss, at.covariance / at.variance}; }
+CurvePoint lambda_of(const TiltedTotals& at, double epsilon) { return {at.excess, at.lambda, -epsilon / at.variance}; }
+
+/// The cubic through both points with their slopes; a line if there is only one.
+double interpolated(const CurvePoint& one, const CurvePoint& other, double excess) {
+  const double h = other.excess - one.excess;
+  if (h == 0) return one.value + one.slope * (excess - one.excess);
+  const double t = (excess - one.excess) / h;
+  const double s = 1 - t;
+  return s * s * (1 + 2 * t) * one.value + t * t * (1 + 2 * s) * other.value +
+         t * s * h * (s * one.slope - t * other.slope);
+}
+
+}  // namespace
+
+WorstCases::WorstCases(TiltedPass& pass, double cvar_level, std::optional<double> threshold, std::int64_t most_passes)
+    : pass_(pass), level_(cvar_level), most_passes_(most_passes), multipliers_(pass) {
+  if (level_ > 0) {
+    tails_.emplace(pass_, multipliers_, level_);
+    threshold_ = threshold;
+  } else {
+    losses_ = {pass.days().scenario_losses, pass.days().losses};
+  }
+}
+
+double WorstCases::budget_of(double radius) const {
+  const double least = pass_.days().least_radius;
+  const double budget = radius - least;
+  if (budget < -kRounding * least) {
+    throw InputError(
+        "`radius`",
+        fmt::format("{} is less than {}, the least mean cost of moving every day to a scenario", radius, least),
+        "give at least that, more scenarios, or let days stay where they are (`may_stay`)");
+  }
+  return budget <= kRounding * least ? 0 : budget;
+}
+
+Multiplier WorstCases::find(const MultiplierGoal& goal) {
+  if (!tails_) return multipliers_.find(losses_, goal, multipliers_.predicted(goal.budget));
+  const Tail tail = tails_->find(goal, threshold_, lambda_ > 0 ? std::optional(lambda_) : std::nullopt);
+  threshold_ = tail.threshold;
+  losses_ = losses_above(pass_.days(), tail.threshold, level_);
+  return tail.multiplier;
+}
+
+WorstCase WorstCases::worst_case(double radius, double budget, const Multiplier& found) const {
+  const TiltedTotals& at = found.totals;
+  WorstCase worst;
+  worst.radius = radius;
+  worst.loss = at.loss;
+  worst.lambda = at.lambda;
+  worst.transport_cost = pass_.days().least_radius + at.excess;
+  worst.dual = at.lambda * budget + at.hard;
+  worst.entropic_dual = at.lambda * budget + at.soft;
+  // loss - epsilon sum P log(P / a), since epsilon log(P / a) = l - lambda e - (soft maximum of the day).
+  worst.entropic_primal = at.lambda * at.excess + at.soft;
+  worst.value_at_risk = threshold_.value_or(kUnknown);
+  worst.is_binding = found.is_binding;
+  worst.status = found.is_found ? Status::converged : Status::iteration_limit;
+  return worst;
+}
+
+WorstCase WorstCases::at(double radius, double tolerance) {
+  const std::int64_t before = pass_.passes();
+  const double budget = budget_of(radius);
+  const Multiplier found = find({budget, tolerance, most_passes_});
+  WorstCase worst = worst_case(radius, budget, found);
+  lambda_ = found.totals.lambda;
+  if (budget == 0) {
+    // Every lambda from some value on leaves all days at their nearest scenario.
+    worst.lambda = least_multiplier();
+    worst.is_binding = worst.lambda > 0;
+    worst.dual = pass_.totals(worst.lambda, losses_).hard;
+  }
+  worst.passes = pass_.passes() - before;
+  return worst;
+}
+
+WorstCase WorstCases::near(double radius) {
+  const std::int64_t before = pass_.passes();
+  const double budget = budget_of(radius);
+  if (budget == 0 || tails_) return at(radius, kFullTolerance);
+  const Multiplier found = find({budget, kNearTolerance, most_passes_});
+  WorstCase worst = worst_case(radius, budget, found);
+  const TiltedTotals& at = found.totals;
+  lambda_ = at.lambda;
+  if (found.is_binding && found.is_found) {
+    const double rest = budget - at.excess;
+    const TiltedTotals other = neighbour(at, budget);
+    const CurvePoint here = loss_of(at);
+    const double step = pass_.epsilon() / at.variance * rest;
+    worst.loss = interpolated(here, loss_of(other), budget);
+    const bool is_smooth = std::abs(worst.loss - (here.value + here.slope * rest)) <= kSmooth * at.lambda * budget;
+    const double lambda = interpolated(lambda_of(at, pass_.epsilon()), lambda_of(other, pass_.epsilon()), budget);
+    if (is_smooth && std::abs(step) <= kSmallStep * at.lambda && std::abs(lambda - at.lambda) <= 2 * std::abs(step)) {
+      worst.lambda = lambda;
+      worst.transport_cost += rest;
+      worst.entropic_primal += at.lambda * rest;
+    } else {  // near the largest radius, or on a plateau of the excess
+      worst = this->at(radius, kFullTolerance);
+    }
+  }
+  worst.passes = pass_.passes() - before;
+  return worst;
+}
+
+/// The visited pass on the other side of the budget, nearest to it; none: `here` itself.
+TiltedTotals WorstCases::neighbour(const TiltedTotals& here, double budget) const {
+  const TiltedTotals* nearest = &here;
+  for (const TiltedTotals& at : multipliers_.visited()) {
+    const bool is_beyond = (at.excess - budget) * (here.excess - budget) < 0;
+    if (!is_beyond || !(at.variance > 0)) continue;
+    if (nearest == &here || std::abs(at.excess - budget) < std::abs(nearest->excess - budget)) nearest = &at;
+  }
+  return *nearest;
+}
+
+TiltedPlan WorstCases::plan() {
+  pass_.form_plans(true);
+  (void)pass_.totals(lambda_, losses_);
+  pass_.form_plans(false);
+  return pass_.last_plan(threshold_.value_or(kUnknown));
+}
+
+TiltedTotals WorstCases::free_plan() { return multipliers_.free_plan(losses_); }
+
+/// max_ij (l_j - nearest loss of i) / e_ij, rounded up to a power of two.
+double WorstCases::least_multiplier() const {
+  const Days& days = pass_.days();
+  double steepest = 0;
+  if (days.costs) {
+    DayCosts reader(*days.costs);
+    for (std::size_t i = 0; i < days.own(); ++i) {
+      const double* costs = reader.at(i, 1)[0];
+      double nearest = days.may_stay ? losses_.of_days[i] : -std::numeric_limits<double>::infinity();
+      for (std::size_t j = 0; j < days.scenarios(); ++j) {
+        if (costs[j] == days.least[i]) nearest = std::max(nearest, losses_.of_scenarios[j]);
+      }
+      for (std::size_t j = 0; j < days.scenarios(); ++j) {
+        if (costs[j] > days.least[i]) {
+          steepest = std::max(steepest, (losses_.of_scenarios[j] - nearest) / (costs[j] - days.least[i]));
+        }
+      }
+    }
+  }
+  constexpr double most = 1e290;  // costs that tie up to rounding have no slope between them
+  steepest = std::min(most, greatest_of_all(pass_.clients(), steepest));
+  return steepest > 0 ? std::exp2(std::ceil(std::log2(steepest))) : 0;
+}
+
+std::vector<WorstCase> WorstCases::visited() const {
+  std::vector<WorstCase> worst;
+  if (tails_) return worst;
+  for (const TiltedTotals& at : multipliers_.visited()) {
+    worst.push_back(worst_case(pass_.days().least_radius + at.excess, at.excess, {at, at.lambda > 0, true}));
+  }
+  std::ranges::sort(worst, {}, &WorstCase::radius);
+  return worst;
+}
+
+}  // namespace fedsinkhorn

@@ -1,0 +1,48 @@
+// The worst case at one radius after another.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "risk/multiplier_search.hpp"
+#include "risk/tail_search.hpp"
+#include "risk/tilted_pass.hpp"
+
+namespace fedsinkhorn {
+
+class WorstCases {
+ public:
+  /// pass must outlive it. cvar_level: 0 for the expected loss; else threshold is where to start from, if known.
+  WorstCases(TiltedPass& pass, double cvar_level, std::optional<double> threshold, std::int64_t most_passes);
+
+  /// Throws InputError if no plan over the scenarios is within the radius. All verbs are collective.
+  [[nodiscard]] WorstCase at(double radius, double tolerance);
+  /// The plan of the last worst case, and which day goes where.
+  [[nodiscard]] TiltedPlan plan();
+  /// Like at(), for one radius among many: to a looser tolerance, the rest of the way along the curve.
+  [[nodiscard]] WorstCase near(double radius);
+
+  /// The plan that costs do not hold back: its cost is the largest radius that matters. Not for CVaR.
+  [[nodiscard]] TiltedTotals free_plan();
+  /// Each pass so far as a worst case, ascending by radius. Empty for CVaR.
+  [[nodiscard]] std::vector<WorstCase> visited() const;
+
+ private:
+  [[nodiscard]] double budget_of(double radius) const;
+  [[nodiscard]] Multiplier find(const MultiplierGoal& goal);
+  [[nodiscard]] WorstCase worst_case(double radius, double budget, const Multiplier& found) const;
+  [[nodiscard]] double least_multiplier() const;
+  [[nodiscard]] TiltedTotals neighbour(const TiltedTotals& here, double budget) const;
+
+  TiltedPass& pass_;
+  double level_;
+  std::int64_t most_passes_;
+  MultiplierSearch multipliers_;
+  std::optional<TailSearch> tails_;
+  Losses losses_;  // of the last worst case
+  std::optional<double> threshold_;
+  double lambda_ = 0;
+};
+
+}  // namespace fedsinkhorn

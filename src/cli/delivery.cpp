@@ -56,85 +56,22 @@ bool Delivery::is_each_client_served() const {
   return arguments_.output.keep_local || (clients_.all > 1 && are_apart);
 }
 
-std::string Delivery::folder_of(std::size_t client) const { return of_client(arguments_.output.folder, client); }
-
-fs::path Delivery::staging_of(std::size_t client, std::size_t leader) const {
-  return folders_.at(client)->path() / staging_names_[leader];
-}
-
 ClientFiles Delivery::files_of(std::size_t client) const {
   const OutputPlan& output = arguments_.output;
-  const std::size_t leader = leaders_[client];
+  const std::size_t leader = folders_.leaders[client];
   ClientFiles files;
   files.client = client;
   files.shared = leader == client;
   files.whole_f = client == 0 && !output.keep_local;
   files.own = is_each_client_served();
-  files.own_summary = files.own && std::count(leaders_.begin(), leaders_.end(), leader) > 1;
+  files.own_summary = files.own && std::count(folders_.leaders.begin(), folders_.leaders.end(), leader) > 1;
   return files;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 
 void Delivery::prepare() {
-  if (!is_wanted()) return;
-  // All ranks look before any creates a folder: they may share one, and the last to leave removes it.
-  std::map<std::size_t, std::vector<fs::path>> missing;
-  clients_.agree_on([&] {
-    std::vector<std::string> folders;
-    std::vector<std::string> inputs;
-    for (std::size_t k = 0; k < clients_.all; ++k) {
-      if (k == 0 || is_part(arguments_.output.folder)) folders.push_back(folder_of(k));
-      if (k > 0 && !arguments_.files.in_parts()) continue;
-      const std::vector<std::string> of_client = arguments_.files.paths(k);
-      inputs.insert(inputs.end(), of_client.begin(), of_client.end());
-    }
-    check_no_input_is_overwritten(folders, inputs);
-    for (std::size_t k = clients_.first; k < clients_.first + clients_.count; ++k) {
-      missing[k] = missing_folders(folder_of(k));
-      if (!is_part(arguments_.output.folder)) break;
-    }
-  });
-  clients_.agree_on([&] {
-    for (const auto& [k, folders] : missing) {
-      folders_[k] = std::make_unique<OutputFolder>(folder_of(k), std::span<const std::string>(), folders);
-    }
-  });
-  if (clients_.share_process()) {
-    find_leaders_in_process();
-  } else {
-    find_leaders_among_ranks();
-  }
-}
-
-void Delivery::find_leaders_in_process() {
-  leaders_.assign(clients_.all, 0);
-  staging_names_.resize(clients_.all);
-  std::map<fs::path, std::size_t> first_of;
-  for (const auto& [client, folder] : folders_) {
-    std::error_code unknown;
-    const fs::path canonical = fs::canonical(folder->path(), unknown);
-    leaders_[client] = first_of.emplace(unknown ? folder->path() : canonical, client).first->second;
-    staging_names_[client] = new_staging_name();
-  }
-}
-
-// Paths are not enough: ranks may run on machines that share a disk, or not. Each creates a hidden folder with a unique
-// name; a rank that finds it in its own output folder shares that folder.
-void Delivery::find_leaders_among_ranks() {
-  const std::size_t me = clients_.first;
-  const Collectives ranks = clients_.collectives();
-  std::unique_ptr<OutputSet> sign;
-  const std::string name = new_staging_name();
-  clients_.agree_on([&] { sign = std::make_unique<OutputSet>(folders_.at(me)->path(), name); });
-  staging_names_ = ranks.of(Payload::shape).allgather_text(name);
-  std::size_t leader = 0;
-  while (leader < me && !fs::exists(staging_of(me, leader))) ++leader;
-  const std::array<double, 1> mine = {static_cast<double>(leader)};
-  const std::vector<double> said = ranks.of(Payload::shape).allgather_numbers(mine);
-  for (std::size_t rank = 0; rank < said.size(); ++rank) {
-    leaders_.push_back(from_peer(ranks, rank).count(said[rank], rank, "the first rank with its folder"));
-  }
+  folders_.prepare([&](std::size_t client) { return arguments_.files.paths(client); }, arguments_.files.in_parts());
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -159,31 +96,9 @@ std::vector<Problem> Delivery::problems_with_all_columns(const std::vector<std::
 }
 
 void Delivery::write(const Options& options, const std::vector<std::unique_ptr<Inputs>>& inputs, const Result& result) {
-  if (!is_wanted()) return;
+  if (!folders_.are_wanted()) return;
   const std::vector<Problem> problems = problems_with_all_columns(inputs);
-  const auto abandon = [&] { abandon_ = true; };
-  clients_.agree_on([&] {
-    for (const auto& [client, folder] : folders_) {
-      if (leaders_[client] == client) {
-        sets_[client] = std::make_unique<OutputSet>(folder->path(), staging_names_[client]);
-      }
-    }
-  });
-  clients_.agree_on_long([&] { stage(options, problems, result); }, abandon);
-  // If the summary of client 0 exists, all results do.
-  clients_.agree_on_long(
-      [&] {
-        for (const auto& [leader, set] : sets_) {
-          if (leader != 0) commit(leader);
-        }
-      },
-      abandon);
-  clients_.agree_on_long(
-      [&] {
-        if (sets_.contains(0)) commit(0);
-      },
-      abandon);
-  for (const auto& [client, folder] : folders_) folder->keep();
+  folders_.write([&] { stage(options, problems, result); }, [&] { abandon_ = true; });
 }
 
 void Delivery::stage(const Options& options, const std::vector<Problem>& problems, const Result& result) {
@@ -196,21 +111,15 @@ void Delivery::stage(const Options& options, const std::vector<Problem>& problem
     files.own_plan = arguments_.output.plan && files.own && has_costs;
     files.plan = arguments_.output.plan && files.whole_f && !problem.parts.rows;
     const bool shares_all = k == 0 || !clients_.share_process();
-    const std::size_t folder = folders_.contains(k) ? k : leaders_[k];
-    write_client_files(staging_of(folder, leaders_[k]), files, options, problem.epsilon,
+    write_client_files(folders_.staging_of(k), files, options, problem.epsilon,
                        shares_all ? result : view_of_client(result, k), abandon_);
   }
-}
-
-void Delivery::commit(std::size_t leader) {
-  sets_.at(leader)->commit();
-  sets_.at(leader).reset();
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 
 void Delivery::write_what_is_left(const Options& options, const Result* result, const ClientLost& lost) noexcept {
-  if (!is_wanted() || folders_.empty() || leaders_.empty()) return;
+  if (!folders_.are_wanted() || !folders_.are_prepared()) return;
   if (clients_.sums) return;  // clients of a server do not reach each other, and have nothing to write then
   try {
     if (!clients_.share_process()) {
@@ -226,11 +135,11 @@ void Delivery::write_what_is_left(const Options& options, const Result* result, 
 
 // One client knows all potentials, and in one process they are in the same place anyway.
 void Delivery::write_what_is_left_in_process(const Options& options, const Result& result) {
-  OutputSet set(folders_.at(0)->path(), staging_names_[0]);
+  OutputSet set(folders_.folders.at(0)->path(), folders_.staging_names[0]);
   const ClientFiles files;
   write_client_files(set.staging(), files, options, arguments_.files.epsilon, result, abandon_);
   set.commit();
-  folders_.at(0)->keep();
+  folders_.folders.at(0)->keep();
 }
 
 void Delivery::write_what_is_left_of_ranks(const Options& options, const Result* result, const ClientLost& lost) {
@@ -246,28 +155,29 @@ void Delivery::write_what_is_left_of_ranks(const Options& options, const Result*
   for (std::size_t rank = 0; rank < clients_.all; ++rank) {
     if (!is_left(rank)) continue;
     if (first_of.empty()) speaker = rank;
-    const bool leads = first_of.emplace(leaders_[rank], rank).second;
+    const bool leads = first_of.emplace(folders_.leaders[rank], rank).second;
     if (leads && rank != speaker) other_leaders.push_back(rank);
-    if (!leads && first_of[leaders_[rank]] == me) followers.push_back(rank);
+    if (!leads && first_of[folders_.leaders[rank]] == me) followers.push_back(rank);
   }
-  leader = first_of[leaders_[me]];
+  leader = first_of[folders_.leaders[me]];
   // The leader removes the folder if it stays empty: a follower may end before the leader has looked into it.
-  if (leader != me) folders_.at(me)->keep();
+  if (leader != me) folders_.folders.at(me)->keep();
 
   LastWords words(clients_.communicator());
-  const bool was_committed = leader == me && sets_.contains(me) && !sets_[me];
+  const bool was_committed = leader == me && folders_.sets.contains(me) && !folders_.sets[me];
   std::exception_ptr mishap;
   try {
-    std::unique_ptr<OutputSet> set = std::move(sets_[me]);
-    if (leader == me && !set) set = std::make_unique<OutputSet>(folders_.at(me)->path(), staging_names_[me]);
+    std::unique_ptr<OutputSet> set = std::move(folders_.sets[me]);
+    if (leader == me && !set)
+      set = std::make_unique<OutputSet>(folders_.folders.at(me)->path(), folders_.staging_names[me]);
     if (result != nullptr && !was_committed) {
       ClientFiles files = files_of(me);
       files.shared = leader == me;
       files.whole_f =
           me == speaker && !arguments_.output.keep_local && result->f.size() == result->rows * result->targets;
-      fs::create_directories(staging_of(me, leader));  // the leader may not have done so yet
-      write_client_files(staging_of(me, leader), files, options, arguments_.files.epsilon, *result, abandon_);
-      folders_.at(me)->keep();
+      fs::create_directories(folders_.staging_of(me, leader));  // the leader may not have done so yet
+      write_client_files(folders_.staging_of(me, leader), files, options, arguments_.files.epsilon, *result, abandon_);
+      folders_.folders.at(me)->keep();
     }
     if (leader == me) {
       words.await_done(followers, kOthersToFinish);

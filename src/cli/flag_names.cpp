@@ -10,9 +10,14 @@ namespace {
 /// Empty if there is no such field.
 std::string flag_of(const std::string& field, const std::vector<std::string>& old_flags) {
   // Fields of other structs.
-  for (const char* other : {"metric", "scenario", "key", "fingerprints"}) {
+  for (const char* other : {"metric", "scenario", "key", "fingerprints", "radius", "lambda"}) {
     if (field == other) return "--" + field;
   }
+  if (field == "cost") return "--cost";
+  if (field == "is_part") return "{client}";
+  if (field == "may_stay") return "--stay";
+  if (field == "are_gains") return "--gains";
+  if (field == "cvar_level") return "--loss";
   const OptionEntry* option = find_option(field);
   if (option == nullptr) return "";
   const bool is_old = std::find(old_flags.begin(), old_flags.end(), option->old_flag) != old_flags.end();

@@ -1,5 +1,6 @@
 #include "cli/generate_command.hpp"
 #include "cli/choices.hpp"
+#include "cli/new_folder.hpp"
 #include "cli/number_option.hpp"
 
 #include "cli/program_name.hpp"
@@ -96,41 +97,6 @@ SyntheticSpec spec_from(const Arguments& arguments, Written written) {
   return spec;
 }
 
-/// Creates a folder and its missing parents, and removes them again unless kept.
-class NewFolder {
- public:
-  explicit NewFolder(const fs::path& path) {
-    std::error_code error;
-    for (fs::path missing = fs::absolute(path).lexically_normal(); !missing.empty() && !fs::exists(missing, error);
-         missing = missing.parent_path()) {
-      if (missing.has_filename()) created_.push_back(missing);
-    }
-    fs::create_directories(path, error);
-    if (!error && !fs::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
-    if (error) {
-      remove();
-      throw InputError("--output " + path.string(), "cannot create the folder (" + error.message() + ")");
-    }
-  }
-  ~NewFolder() {
-    if (!kept_) remove();
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-
-  void keep() { kept_ = true; }
-
- private:
-  /// Innermost first. A folder that others have put something into is not empty and stays.
-  void remove() noexcept {
-    std::error_code ignored;
-    for (const fs::path& folder : created_) fs::remove(folder, ignored);
-  }
-
-  std::vector<fs::path> created_;
-  bool kept_ = false;
-};
-
 /// Files that appear together: written under temporary names and renamed when all are complete.
 class FileSet {
  public:
@@ -220,13 +186,7 @@ void check_resources(const SyntheticSpec& spec, Written written, const fs::path&
   const double disk =
       sizeof(double) * (masses + (written == Written::cost ? 0 : points) + (written == Written::points ? 0 : n * m)) +
       1024;
-  std::error_code error;
-  const fs::space_info space = fs::space(folder, error);
-  if (!error && disk > static_cast<double>(space.available)) {
-    throw InputError("--output " + folder.string(), "not enough disk space (needs " +
-                                                        human_bytes(static_cast<std::uint64_t>(std::min(disk, 1e18))) +
-                                                        ", " + human_bytes(space.available) + " available)");
-  }
+  require_disk_space(folder, disk);
 }
 
 void print_solve_command(const Arguments& arguments, const SyntheticProblem& problem, Written written) {
@@ -248,8 +208,6 @@ void print_solve_command(const Arguments& arguments, const SyntheticProblem& pro
 void run(const Arguments& arguments) {
   const auto written = choice<Written>("--write", arguments.written);
   const SyntheticSpec spec = spec_from(arguments, written);
-  if (arguments.output.empty()) throw InputError("--output", "is empty", "name a folder");
-
   NewFolder folder(arguments.output);
   check_resources(spec, written, arguments.output);
   const SyntheticProblem problem = generate(spec);

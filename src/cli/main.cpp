@@ -78,6 +78,8 @@ int run(int argc, char** argv) {
   int status = kConverged;
   add_solve_command(app, status);
   add_generate_command(app);
+  add_generate_market_command(app);
+  add_risk_command(app, status);
   add_demo_command(app, status);
   add_privacy_command(app);
   add_calibrate_profile_command(app);

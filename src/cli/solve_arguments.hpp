@@ -22,7 +22,8 @@ struct SolveArguments {
   std::vector<std::string> asynchronous_flags;  // those given
   std::vector<std::string> simulation_flags;
   std::vector<std::string> old_flags;
-  Options options;  // except the fields below
+  std::vector<std::string_view> offered;  // fields of the option table that the command has flags for
+  Options options;                        // except the fields below
   std::map<std::string_view, std::string> words;
   std::map<std::string_view, std::optional<std::int64_t>> counts;
   OutputPlan output;

@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/flag_names.hpp"
+#include "cli/key_options.hpp"
 #include "cli/number_option.hpp"
 #include "cli/option_words.hpp"
 #include "cli/solve_arguments.hpp"
@@ -72,22 +73,6 @@ void add_simulation_options(CLI::App& command, SolveArguments& arguments) {
       ->transform(seed())
       ->each(note_in(arguments.simulation_flags, "--seed"))
       ->group("Transport simulated");
-}
-
-void add_key_options(CLI::App& command, SolveArguments& arguments) {
-  command
-      .add_option(
-          "--key", arguments.options.keys.own,
-          "With policy sums: this client's key, by which others know it; {client} in it: a file of each client's own")
-      ->type_name("FILE")
-      ->check(not_empty())
-      ->group("Clients");
-  command
-      .add_option("--fingerprints", arguments.options.keys.fingerprints,
-                  "With policy sums: the keys' fingerprints of all clients, a line each, in order")
-      ->type_name("FILE")
-      ->check(not_empty())
-      ->group("Clients");
 }
 
 void add_output_options(CLI::App& command, SolveArguments& arguments) {

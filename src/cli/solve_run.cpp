@@ -11,15 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/check_keys.hpp"
 #include "cli/clients.hpp"
 #include "cli/delivery.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/flag_names.hpp"
+#include "cli/run_with_clients.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
-#include "cli/truncated_input.hpp"
-#include "comm/kept_reason.hpp"
 #include "comm/transports.hpp"
 #include "core/memory.hpp"
 #include "core/stopwatch.hpp"
@@ -34,24 +31,6 @@
 
 namespace fedsinkhorn {
 namespace {
-
-Clients clients_of(const SolveArguments& arguments) {
-  const bool under_mpi = started_by_mpi();
-  const std::string transport = !arguments.transport.empty() ? arguments.transport : under_mpi ? "mpi" : "threads";
-  const TransportEntry& entry = transports().find_available(transport, "--transport", "use threads");
-  Clients clients;
-  if (entry.join) {
-    if (!(arguments.options.timeout > 0)) (void)take_options(arguments);  // throws the error
-    clients.join(transport, arguments.options.timeout);
-    return clients;
-  }
-  if (under_mpi && ranks_given_by_mpi() > 1) {
-    throw InputError("--transport", fmt::format("{}, but mpirun started {} processes", transport, ranks_given_by_mpi()),
-                     "leave it out, or start one process");
-  }
-  clients.count = clients.all = std::max<std::size_t>(1, take_options(arguments).clients);
-  return clients;
-}
 
 /// Each client's inputs; one set for all if no file is a client's own.
 std::vector<std::unique_ptr<Inputs>> open_all(const SolveArguments& arguments, const Options& options,
@@ -117,7 +96,7 @@ Profile profile_of(const SolveArguments& arguments, const SolveShape& shape, con
   CalibrationPlan plan = plan_for(shape);
   Profile profile =
       clients.session ? calibrate_as_client(*clients.session->state().communicator, plan) : calibrate_threads(plan);
-  profile.name = kJustCalibrated;
+  profile.name = "calibrated before the solve";
   forget_peak_memory();
   return profile;
 }
@@ -128,19 +107,9 @@ int solve_files(SolveArguments arguments, Clients& clients) {
   clients.agree_on([&] {
     check_output(arguments);
     options = take_options(arguments);
-    if (options.clients != 0 && options.clients != clients.all) {
-      throw InputError("--clients", fmt::format("{} were asked for", options.clients),
-                       fmt::format("mpirun started {}", clients.all));
-    }
     check_plan(arguments, options, clients);
-    auto policy = policy_of(options).make();
-    if (!clients.share_process() && !clients.sums) clients.communicator().obey(std::move(policy));
-    if (keeps_data_apart(options)) {
-      arguments.output.keep_local = options.keep_local = true;
-      for (std::size_t k = 0; k < clients.count && !clients.sums; ++k) {
-        check_keys(options.keys, clients.first + k, clients.all);
-      }
-    }
+    obey_options(options, clients);
+    arguments.output.keep_local = options.keep_local;
     inputs = open_all(arguments, options, clients);
   });
   const bool simulates = transports().find(options.transport, "--transport").simulates;
@@ -186,7 +155,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
   }();
   progress.clear();
   if (profile && result.this_client == 0)
-    explain(*profile, shape_of(inputs, arguments.files, options, clients), result);
+    explain(*profile, arguments.profile.empty(), shape_of(inputs, arguments.files, options, clients), result);
   try {
     delivery.write(options, inputs, result);
   } catch (const ClientLost& lost) {
@@ -202,54 +171,10 @@ int solve_files(SolveArguments arguments, Clients& clients) {
   return result.this_client == 0 ? exit_status(result.status) : kConverged;
 }
 
-/// Checked before anything is sent: all ranks come to the same conclusion.
-Server take_server(const SolveArguments& arguments) {
-  const Options options = take_options(arguments);
-  if (options.server == Server::sums) check_server(options, ranks_given_by_mpi());
-  return options.server;
-}
-
-/// This process is the server. What goes wrong at clients, they say.
-int serve_others(Clients& clients) {
-  clients.communicator_of_session.reset();
-  const StopOnSignal clients_stop;  // they agree on that by way of this process, which stays until they leave
-  try {
-    serve(*clients.session);
-  } catch (const InputError&) {
-    return kBadInput;
-  }
-  clients.part();
-  return kConverged;
-}
-
 }  // namespace
 
 int run_solve(const SolveArguments& arguments) {
-  const EndOnSignal end_on_signal;  // while ranks connect and inputs are opened
-  report_truncated_inputs();
-  Clients clients = clients_of(arguments);
-  const auto refuse = [&](const InputError& error, bool knows_reason) {
-    if (!clients.session) throw;
-    clients.refuse_together(with_flags(error.marked(), arguments.old_flags), knows_reason);
-    return kBadInput;
-  };
-  try {
-    if (clients.session && take_server(arguments) == Server::sums) {
-      if (clients.first + 1 == clients.all) return serve_others(clients);
-      clients.use_server(policy_of(arguments.options).make(), arguments.options.keys);
-    }
-    return solve_files(arguments, clients);
-  } catch (const ClientLost&) {
-    if (clients.session) clients.session->state().abandon_server();
-    throw;
-  } catch (const ClientFailed&) {
-    if (clients.session) clients.session->state().abandon_server();
-    throw;
-  } catch (const KeptReason& error) {
-    return refuse(error, true);
-  } catch (const InputError& error) {
-    return refuse(error, false);
-  }
+  return run_with_clients(arguments, [&](Clients& clients) { return solve_files(arguments, clients); });
 }
 
 }  // namespace fedsinkhorn

@@ -140,6 +140,7 @@ struct WordReader {
 void add_table_options(CLI::App& command, std::string_view group, SolveArguments& arguments) {
   for (const OptionEntry& option : option_table()) {
     if (option.group != group) continue;
+    arguments.offered.push_back(option.field);
     CLI::Option* flag = std::visit(FlagMaker{command, option, arguments}, option.member);
     flag->group(std::string(group));
     if (option.used_by.field == "topology" && option.used_by.are_named("async")) {
@@ -151,6 +152,7 @@ void add_table_options(CLI::App& command, std::string_view group, SolveArguments
 Options read_table_options(const SolveArguments& arguments) {
   Options options = arguments.options;
   for (const OptionEntry& option : option_table()) {
+    if (std::ranges::find(arguments.offered, option.field) == arguments.offered.end()) continue;
     std::visit(WordReader{option, arguments, options}, option.member);
   }
   return options;

@@ -286,8 +286,8 @@ TEST_F(OptionsTest, TheManualPageHasEveryOptionAndItsExamplesRun) {
   ASSERT_EQ(result.status, 0);
   EXPECT_TRUE(result.out.starts_with(".TH FEDSINKHORN 1"));
   const std::string page = replace_all(result.out, "\\-", "-");
-  for (const char* command :
-       {"solve", "generate", "demo", "privacy", "privacy explain", "calibrate", "predict", "plan", "info", "help"}) {
+  for (const char* command : {"solve", "risk", "generate", "generate-market", "demo", "privacy", "privacy explain",
+                              "calibrate", "predict", "plan", "info", "help"}) {
     EXPECT_TRUE(mentions(page, std::string(".SS fedsinkhorn ") + command)) << command;
     const std::vector<std::string> options = long_options(run(std::string("help ") + command).out);
     EXPECT_FALSE(options.empty());
@@ -335,9 +335,9 @@ using Words = std::vector<std::string>;
 
 TEST_F(CompletionTest, Commands) {
   EXPECT_EQ(offered("fedsinkhorn sol"), Words{"solve"});
-  EXPECT_EQ(offered("fedsinkhorn ''"), (Words{"--help", "--version", "calibrate", "demo", "generate", "help", "info",
-                                              "plan", "predict", "privacy", "solve"}));
-  EXPECT_EQ(offered("fedsinkhorn help gen"), Words{"generate"});
+  EXPECT_EQ(offered("fedsinkhorn ''"), (Words{"--help", "--version", "calibrate", "demo", "generate", "generate-market",
+                                              "help", "info", "plan", "predict", "privacy", "risk", "solve"}));
+  EXPECT_EQ(offered("fedsinkhorn help gen"), (Words{"generate", "generate-market"}));
   EXPECT_EQ(offered("fedsinkhorn privacy ''"), (Words{"--help", "account", "calibrate", "explain", "key"}));
 }
 

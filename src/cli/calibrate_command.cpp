@@ -26,7 +26,7 @@
 namespace fedsinkhorn {
 namespace {
 
-struct CalibrateArguments {
+struct CalibrateProfileArguments {
   std::string output;
   std::string name = "calibrated";
   std::size_t clients = 0;  ///< 0: as many as cores, or as mpirun has started
@@ -129,7 +129,7 @@ void print_profile(const Profile& profile, double seconds, const std::string& ou
   if (!output.empty()) line("written to", output);
 }
 
-void run_calibrate(const CalibrateArguments& arguments) {
+void run_calibrate_profile(const CalibrateProfileArguments& arguments) {
   const Timer timer;
   StepLine line;
   CalibrationPlan plan;
@@ -169,7 +169,7 @@ void run_calibrate(const CalibrateArguments& arguments) {
 void add_calibrate_profile_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "Measure passes and exchanges of this machine, for predictions; under mpirun, those of MPI");
-  const auto arguments = std::make_shared<CalibrateArguments>();
+  const auto arguments = std::make_shared<CalibrateProfileArguments>();
   command->add_option("--output", arguments->output, "Profile to write")->type_name("FILE")->check(not_empty());
   command->add_option("--name", arguments->name, "Name of the profile")->check(not_empty())->capture_default_str();
   command
@@ -177,7 +177,7 @@ void add_calibrate_profile_command(CLI::App& app) {
                    "Clients on threads, up to; default as many as cores, and 2 at least; under mpirun its processes")
       ->transform(integer({1, 256}));
   command->add_flag("--quick", arguments->quick, "float64 alone: some seconds");
-  command->callback([arguments] { run_calibrate(*arguments); });
+  command->callback([arguments] { run_calibrate_profile(*arguments); });
 }
 
 }  // namespace fedsinkhorn

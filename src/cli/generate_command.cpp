@@ -56,7 +56,7 @@ constexpr std::string_view name_of(Written written) {
   return {};
 }
 
-struct Arguments {
+struct GenerateArguments {
   SyntheticSpec spec;
   std::size_t rows = 1000;
   std::size_t columns = 0;
@@ -73,7 +73,7 @@ struct Arguments {
 };
 
 /// The spec that the flags describe. Throws InputError if they contradict each other.
-SyntheticSpec spec_from(const Arguments& arguments, Written written) {
+SyntheticSpec spec_from(const GenerateArguments& arguments, Written written) {
   SyntheticSpec spec = arguments.spec;
   spec.rows = arguments.rows;
   spec.columns = arguments.columns_given ? arguments.columns : spec.rows;
@@ -167,7 +167,7 @@ class FileSet {
 };
 
 /// Detects a lack of disk space or memory before minutes of work, not after.
-void check_resources(const SyntheticSpec& spec, Written written, const fs::path& folder) {
+void check_resources_for_problem(const SyntheticSpec& spec, Written written, const fs::path& folder) {
   const auto n = static_cast<double>(spec.rows);
   const auto m = static_cast<double>(spec.columns);
   const auto d = static_cast<double>(spec.dimension);
@@ -189,7 +189,7 @@ void check_resources(const SyntheticSpec& spec, Written written, const fs::path&
   require_disk_space(folder, disk);
 }
 
-void print_solve_command(const Arguments& arguments, const SyntheticProblem& problem, Written written) {
+void print_solve_command(const GenerateArguments& arguments, const SyntheticProblem& problem, Written written) {
   const fs::path folder = arguments.output;
   // 0.01 times the largest cost: large enough to converge in hundreds of iterations, small enough for a sharp plan.
   std::array<char, 32> epsilon{};
@@ -205,11 +205,11 @@ void print_solve_command(const Arguments& arguments, const SyntheticProblem& pro
             << epsilon.data() << " --output " << shell_word(folder / "solution") << '\n';
 }
 
-void run(const Arguments& arguments) {
+void run_generate(const GenerateArguments& arguments) {
   const auto written = choice<Written>("--write", arguments.written);
   const SyntheticSpec spec = spec_from(arguments, written);
   NewFolder folder(arguments.output);
-  check_resources(spec, written, arguments.output);
+  check_resources_for_problem(spec, written, arguments.output);
   const SyntheticProblem problem = generate(spec);
   const std::size_t n = spec.rows;
   const std::size_t m = spec.columns;
@@ -250,7 +250,7 @@ void run(const Arguments& arguments) {
 void add_generate_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Write a synthetic problem: points or costs, and masses");
   // Shared with the callback, which outlives this function.
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<GenerateArguments>();
   SyntheticSpec& spec = arguments->spec;
 
   command->add_option("--kind", arguments->kind, "The clouds of points")
@@ -298,7 +298,7 @@ void add_generate_command(CLI::App& app) {
     arguments->columns_given = columns->count() > 0;
     arguments->marginals_given = marginals->count() > 0;
     arguments->decades_given = decades->count() > 0;
-    run(*arguments);
+    run_generate(*arguments);
   });
 }
 

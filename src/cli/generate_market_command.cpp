@@ -32,7 +32,7 @@ namespace {
 // All files are open at the same time, and by default a process may have 1024.
 constexpr std::size_t kMostDesks = 500;
 
-struct Arguments {
+struct MarketArguments {
   MarketSpec spec;
   std::string output;
 };
@@ -93,7 +93,7 @@ class TextFiles {
 };
 
 /// Detects a lack of disk space or memory before minutes of work, not after.
-void check_resources(const MarketSpec& spec, const fs::path& folder) {
+void check_resources_for_market(const MarketSpec& spec, const fs::path& folder) {
   const auto rows = static_cast<double>(spec.days) + static_cast<double>(spec.scenarios);
   const auto width = static_cast<double>(spec.assets);
   const double memory = rows * (sizeof(double) * width + sizeof(std::string)) + 8e6;
@@ -116,11 +116,11 @@ std::string next_command(const fs::path& folder, std::size_t desks) {
       shell_word(folder / "scenarios.csv"), shell_word(folder / "weights.csv"), shell_word(folder / "risk"));
 }
 
-void run(const Arguments& arguments) {
+void run_generate_market(const MarketArguments& arguments) {
   const MarketSpec& spec = arguments.spec;
   validate(spec);
   NewFolder folder(arguments.output);
-  check_resources(spec, arguments.output);
+  check_resources_for_market(spec, arguments.output);
   const Market market = generate(spec);
 
   TextFiles files(arguments.output);
@@ -148,7 +148,7 @@ void run(const Arguments& arguments) {
 void add_generate_market_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate-market", "Write a synthetic market: returns, scenarios, weights");
   // Shared with the callback, which outlives this function.
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<MarketArguments>();
   MarketSpec& spec = arguments->spec;
   const auto count = [&](const char* flag, std::size_t& value, const char* description, IntegerRange range = {1}) {
     command->add_option(flag, value, description)->transform(integer(range))->capture_default_str();
@@ -161,7 +161,7 @@ void add_generate_market_command(CLI::App& app) {
   command->add_option("--output", arguments->output, "Folder for returns-0.csv, ..., scenarios.csv, weights.csv")
       ->type_name("DIR")
       ->required();
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] { run_generate_market(*arguments); });
 }
 
 }  // namespace fedsinkhorn

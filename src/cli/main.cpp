@@ -24,9 +24,9 @@
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/version.hpp"
 
+namespace fedsinkhorn {
 namespace {
 
-using namespace fedsinkhorn;
 using namespace std::chrono_literals;
 
 /// As soon as one process ends, mpirun kills the rest, so the others give the speaker time to print. Usually this
@@ -69,7 +69,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
   return reason + see;
 }
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   CLI::App app{"Entropic optimal transport, on one machine or across clients."};
   app.name("fedsinkhorn");
   app.set_version_flag("-v,--version", std::string(version()));
@@ -105,8 +105,8 @@ int run(int argc, char** argv) {
 
 int guarded_run(int argc, char** argv) {
   try {
-    return run(argc, argv);
-  } catch (const fedsinkhorn::InputError& error) {
+    return run_command(argc, argv);
+  } catch (const InputError& error) {
     return refuse(with_flags(error.marked()));
   } catch (const ClientLost& error) {
     if (!speaks_for_all(error.lost())) let_another_speak(10s);  // the speaker may have results to write
@@ -130,15 +130,16 @@ int guarded_run(int argc, char** argv) {
     return kBadInput;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", refusal_line(std::string("internal error: ") + error.what()));
-    return fedsinkhorn::kInternalError;
+    return kInternalError;
   }
 }
 
 }  // namespace
+}  // namespace fedsinkhorn
 
 // Skips the exit handlers of libraries: when memory is short, those of OpenBLAS wait forever for its threads.
 int main(int argc, char** argv) {
-  const int status = guarded_run(argc, argv);
+  const int status = fedsinkhorn::guarded_run(argc, argv);
   std::fflush(nullptr);
   std::_Exit(status);
 }

@@ -59,7 +59,7 @@ std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR";
 /// A term and its description.
 std::string entry(const std::string& term, const std::string& text) { return fmt::format(".TP\n{}\n{}\n", term, text); }
 
-std::string value_text(const CLI::Option& option) {
+std::string option_value_text(const CLI::Option& option) {
   const std::vector<std::string> choices = choices_of_option(option);
   if (choices.empty()) return italic(option.get_type_name());
   std::string text;
@@ -70,8 +70,8 @@ std::string value_text(const CLI::Option& option) {
 std::string option_entry(const CLI::Option& option) {
   std::string term;
   for (const std::string& word : words_of_option(option)) term += (term.empty() ? "" : ", ") + bold(word);
-  if (takes_value(option)) term += " " + value_text(option);
-  if (option.get_expected_max() == 2) term += " [" + value_text(option) + "]";
+  if (takes_value(option)) term += " " + option_value_text(option);
+  if (option.get_expected_max() == 2) term += " [" + option_value_text(option) + "]";
   std::string text = roff(option.get_description()) + ".";
   if (option.get_required()) text += " Required.";
   if (!option.get_default_str().empty()) text += " Default: " + roff(option.get_default_str()) + ".";
@@ -81,7 +81,7 @@ std::string option_entry(const CLI::Option& option) {
 std::string positionals(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* option : command.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
-    text += " [" + value_text(*option) + "]";
+    text += " [" + option_value_text(*option) + "]";
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include "cli/choices.hpp"
 #include "cli/number_option.hpp"
 #include "cli/word_option.hpp"
+#include "core/memory.hpp"
 #include "core/names.hpp"
 #include "registry/registry.hpp"
 
@@ -94,5 +95,7 @@ SolveShape shape_of(const ModelArguments& arguments) {
   shape.options.threads = arguments.threads;
   return shape;
 }
+
+std::string predicted_bytes(double bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)); }
 
 }  // namespace fedsinkhorn

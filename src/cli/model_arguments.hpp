@@ -33,4 +33,7 @@ void add_model_options(CLI::App& command, ModelArguments& arguments);
 /// Without topology, kernel and precision. Throws InputError naming the flag.
 [[nodiscard]] SolveShape shape_of(const ModelArguments& arguments);
 
+/// "1.2 GB", of bytes in a prediction.
+[[nodiscard]] std::string predicted_bytes(double bytes);
+
 }  // namespace fedsinkhorn

@@ -91,7 +91,7 @@ std::optional<std::uint64_t> magnitude(const Decimal& decimal) {
   return value;
 }
 
-std::string range_text(IntegerRange range) {
+std::string integer_range_text(IntegerRange range) {
   if (range.most == std::numeric_limits<std::int64_t>::max()) return fmt::format("of {} or more", range.least);
   return fmt::format("from {} to {}", range.least, range.most);
 }
@@ -143,12 +143,12 @@ std::string normalize_integer(std::string& word, IntegerRange range) {
   const std::optional<std::string> grouped = without_underscores(word);
   const std::optional<Decimal> decimal = grouped ? read_decimal(*grouped) : std::nullopt;
   if (!decimal || (!decimal->digits.empty() && decimal->exponent < 0)) {
-    return fmt::format("'{}' is no whole number; give one {}", word, range_text(range));
+    return fmt::format("'{}' is no whole number; give one {}", word, integer_range_text(range));
   }
   const bool is_negative = decimal->is_negative && !decimal->digits.empty();
   const std::optional<std::uint64_t> value = magnitude(*decimal);
   if (is_negative || (value && *value < range.least)) {
-    return fmt::format("{} is too small; give a whole number {}", word, range_text(range));
+    return fmt::format("{} is too small; give a whole number {}", word, integer_range_text(range));
   }
   if (!value || *value > range.most) {
     return fmt::format("{} is too large; give a whole number from {} to {}", word, range.least, range.most);

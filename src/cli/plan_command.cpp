@@ -13,7 +13,6 @@
 #include "cli/output_format.hpp"
 #include "cli/speaker.hpp"
 #include "cli/word_option.hpp"
-#include "core/memory.hpp"
 #include "io/atomic_file.hpp"
 #include "io/prediction_json.hpp"
 #include "report/plan_picture.hpp"
@@ -32,9 +31,8 @@ struct PlanArguments : ModelArguments {
 };
 
 std::string grouped(std::size_t number) { return svg::grouped(std::to_string(number)); }
-std::string bytes(double value) { return human_bytes(static_cast<std::uint64_t>(value)); }
 
-std::string as_table(const Profile& profile, const TopologyQuestion& question, const TopologyPlan& plan) {
+std::string plan_table(const Profile& profile, const TopologyQuestion& question, const TopologyPlan& plan) {
   const SolveShape& shape = question.shape;
   std::string text =
       fmt::format("{} x {}, {} target{}, up to {} clients, policy {}, profile {}\n\n", shape.rows, shape.columns,
@@ -48,8 +46,8 @@ std::string as_table(const Profile& profile, const TopologyQuestion& question, c
     text += fmt::format("{:>3} {:<12} {:<7} {:<9} {:>12.4g} {:>12.4g} {:>6.0f}% {:>10} {:>10}  {}\n", ++place,
                         one.topology, one.kernel, one.precision, option.seconds, one.seconds_per_iteration,
                         100 * one.communication_seconds / (one.compute_seconds + one.communication_seconds),
-                        bytes(one.memory_bytes), one.server_memory_bytes > 0 ? bytes(one.server_memory_bytes) : "-",
-                        one.bottleneck);
+                        predicted_bytes(one.memory_bytes),
+                        one.server_memory_bytes > 0 ? predicted_bytes(one.server_memory_bytes) : "-", one.bottleneck);
   }
   if (place == 0) text += "    none is feasible\n";
   text += "\nout:\n";
@@ -69,7 +67,7 @@ std::string as_table(const Profile& profile, const TopologyQuestion& question, c
   return text;
 }
 
-std::string as_json(const TopologyPlan& plan) {
+std::string plan_json(const TopologyPlan& plan) {
   using Json = nlohmann::ordered_json;
   Json json = {{"iterations", plan.iterations}, {"options", Json::array()}, {"curves", Json::array()}};
   for (const TopologyOption& option : plan.options) {
@@ -113,7 +111,7 @@ void run_plan(const PlanArguments& arguments) {
                                        shape.targets, shape.targets == 1 ? "" : "s", profile.name)));
   }
   for (const std::string& doubt : doubts_about(profile)) fmt::print(stderr, "fedsinkhorn: note: {}\n", doubt);
-  fmt::print("{}", format == Format::json ? as_json(plan) : as_table(profile, question, plan));
+  fmt::print("{}", format == Format::json ? plan_json(plan) : plan_table(profile, question, plan));
   if (!arguments.picture.empty() && format == Format::table) fmt::print("picture: {}\n", arguments.picture);
 }
 

@@ -14,7 +14,6 @@
 #include "cli/number_option.hpp"
 #include "cli/speaker.hpp"
 #include "cli/word_option.hpp"
-#include "core/memory.hpp"
 #include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "io/prediction_json.hpp"
@@ -23,13 +22,13 @@
 namespace fedsinkhorn {
 namespace {
 
-enum class Format { table, json, csv };
+enum class PredictFormat { table, json, csv };
 
-constexpr std::string_view name_of(Format format) {
+constexpr std::string_view name_of(PredictFormat format) {
   switch (format) {
-    case Format::table: return "table";
-    case Format::json: return "json";
-    case Format::csv: return "csv";
+    case PredictFormat::table: return "table";
+    case PredictFormat::json: return "json";
+    case PredictFormat::csv: return "csv";
   }
   return {};
 }
@@ -42,18 +41,17 @@ struct PredictArguments : ModelArguments {
   std::string transport;
 };
 
-std::string bytes(double value) { return human_bytes(static_cast<std::uint64_t>(value)); }
-
-std::string as_table(const Profile& profile, const std::vector<Prediction>& predictions) {
+std::string predictions_table(const Profile& profile, const std::vector<Prediction>& predictions) {
   std::string text =
       fmt::format("profile {}{}\n\n", profile.name, profile.description.empty() ? "" : ": " + profile.description);
   text += fmt::format("{:<12} {:>7} {:>12} {:>12} {:>14} {:>10} {:>10} {:>10}  {}\n", "topology", "clients",
                       "s/iteration", "compute", "communication", "sent", "a client", "server", "bottleneck");
   for (const Prediction& one : predictions) {
-    text += fmt::format("{:<12} {:>7} {:>12.4g} {:>12.4g} {:>14.4g} {:>10} {:>10} {:>10}  {}\n", one.topology,
-                        one.clients, one.seconds_per_iteration, one.compute_seconds, one.communication_seconds,
-                        bytes(static_cast<double>(one.bytes_per_iteration)), bytes(one.memory_bytes),
-                        one.server_memory_bytes > 0 ? bytes(one.server_memory_bytes) : "-", one.bottleneck);
+    text +=
+        fmt::format("{:<12} {:>7} {:>12.4g} {:>12.4g} {:>14.4g} {:>10} {:>10} {:>10}  {}\n", one.topology, one.clients,
+                    one.seconds_per_iteration, one.compute_seconds, one.communication_seconds,
+                    predicted_bytes(static_cast<double>(one.bytes_per_iteration)), predicted_bytes(one.memory_bytes),
+                    one.server_memory_bytes > 0 ? predicted_bytes(one.server_memory_bytes) : "-", one.bottleneck);
   }
   text += "\nsent: by all clients in an iteration; a client, server: peak memory of its process\n\n";
   for (const Prediction& one : predictions) {
@@ -67,13 +65,13 @@ std::string as_table(const Profile& profile, const std::vector<Prediction>& pred
   return text;
 }
 
-std::string as_json(const std::vector<Prediction>& predictions) {
+std::string predictions_json(const std::vector<Prediction>& predictions) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Prediction& one : predictions) json.push_back(prediction_json(one));
   return json.dump(2) + "\n";
 }
 
-std::string as_csv(const std::vector<Prediction>& predictions) {
+std::string predictions_csv(const std::vector<Prediction>& predictions) {
   std::string text =
       "topology,kernel,precision,policy,clients,threads,seconds_per_iteration,compute_seconds,communication_seconds,"
       "bytes_per_iteration,messages_per_iteration,bytes_per_client,memory_bytes,server_memory_bytes,"
@@ -103,7 +101,7 @@ std::vector<std::string> topologies_of(const PredictArguments& arguments, const 
 }
 
 void run_predict(const PredictArguments& arguments) {
-  const auto format = choice<Format>("--format", arguments.format);
+  const auto format = choice<PredictFormat>("--format", arguments.format);
   const Profile profile = read_profile(arguments.profile);
   SolveShape shape = shape_of(arguments);
   shape.options.kernel = KernelName(std::string(kernels().find(arguments.kernel, "--kernel").name));
@@ -128,9 +126,9 @@ void run_predict(const PredictArguments& arguments) {
   }
   if (!speaks_for_all()) return;
   for (const std::string& doubt : doubts_about(profile)) fmt::print(stderr, "fedsinkhorn: note: {}\n", doubt);
-  fmt::print("{}", format == Format::json  ? as_json(predictions)
-                   : format == Format::csv ? as_csv(predictions)
-                                           : as_table(profile, predictions));
+  fmt::print("{}", format == PredictFormat::json  ? predictions_json(predictions)
+                   : format == PredictFormat::csv ? predictions_csv(predictions)
+                                                  : predictions_table(profile, predictions));
 }
 
 }  // namespace
@@ -160,7 +158,7 @@ void add_predict_command(CLI::App& app) {
                    "simulated: by the profile's links alone, as a simulation of them would go")
       ->check(not_empty());
   command->add_option("--format", arguments->format, "A table to read, JSON or CSV")
-      ->type_name(choices<Format>())
+      ->type_name(choices<PredictFormat>())
       ->check(not_empty())
       ->capture_default_str();
   command->callback([arguments] { run_predict(*arguments); });

@@ -35,7 +35,7 @@ struct AccountArguments {
   std::string format = "table";
 };
 
-struct CalibrateArguments {
+struct CalibrateNoiseArguments {
   double epsilon = 0;
   double delta = 0;
   double sensitivity = 0;
@@ -120,7 +120,7 @@ std::string meaning(double epsilon, double delta) {
       std::isinf(factor) ? "" : fmt::format(" = {:.4g}", factor), delta);
 }
 
-std::string as_table(const Account& account) {
+std::string account_table(const Account& account) {
   std::string text = line("epsilon", fmt::format("{:.10g} (exact, at delta = {:g})", account.exact, account.delta));
   text += meaning(account.exact, account.delta) + "\n";
   text += line("RDP, tighter rule", fmt::format("{:.10g} (order {})", account.tight.epsilon, account.tight.order));
@@ -130,7 +130,7 @@ std::string as_table(const Account& account) {
   return text;
 }
 
-std::string as_json(const Account& account) {
+std::string account_json(const Account& account) {
   const nlohmann::ordered_json json = {{"epsilon_exact", account.exact},
                                        {"epsilon_rdp", account.tight.epsilon},
                                        {"epsilon_rdp_paper", account.papers.epsilon},
@@ -147,10 +147,10 @@ void run_account(const AccountArguments& arguments) {
   const std::vector<GaussianRelease> releases = releases_of(arguments);
   require_delta(arguments.delta);
   const Account account = account_of(composed_mu(releases), arguments.delta);
-  if (speaks_for_all()) fmt::print("{}", format == Format::json ? as_json(account) : as_table(account));
+  if (speaks_for_all()) fmt::print("{}", format == Format::json ? account_json(account) : account_table(account));
 }
 
-void run_calibrate(const CalibrateArguments& arguments) {
+void run_calibrate_noise(const CalibrateNoiseArguments& arguments) {
   const auto format = choice<Format>("--format", arguments.format);
   require(arguments.epsilon > 0, "--epsilon", arguments.epsilon, "is no budget", "give a number above 0");
   require_delta(arguments.delta);
@@ -196,7 +196,7 @@ void add_account_command(CLI::App& privacy) {
 
 void add_calibrate_command(CLI::App& privacy) {
   CLI::App* command = privacy.add_subcommand("calibrate", "Compute the least Gaussian noise that keeps a budget");
-  const auto arguments = std::make_shared<CalibrateArguments>();
+  const auto arguments = std::make_shared<CalibrateNoiseArguments>();
   command->add_option("--epsilon", arguments->epsilon, "The budget, for all releases together")
       ->transform(real())
       ->required();
@@ -212,7 +212,7 @@ void add_calibrate_command(CLI::App& privacy) {
       ->transform(integer(kReleases))
       ->capture_default_str();
   add_format(*command, arguments->format);
-  command->callback([arguments] { run_calibrate(*arguments); });
+  command->callback([arguments] { run_calibrate_noise(*arguments); });
 }
 
 }  // namespace fedsinkhorn

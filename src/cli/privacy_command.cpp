@@ -24,7 +24,7 @@
 namespace fedsinkhorn {
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
   std::string topology = "row-reduce";
   std::string policy = "open";
   std::string mechanism = Options{}.mechanism;
@@ -75,7 +75,7 @@ std::string phases_of(const Disclosure& message) {
   return text;
 }
 
-std::string as_table(const Disclosures& all) {
+std::string disclosures_table(const Disclosures& all) {
   constexpr std::size_t kWidth = 100;
   std::string text;
   if (all.messages.empty()) text += "Nothing leaves.\n";
@@ -94,7 +94,7 @@ std::string as_table(const Disclosures& all) {
   return text;
 }
 
-std::string as_json(const Arguments& arguments, const Disclosures& all) {
+std::string disclosures_json(const ExplainArguments& arguments, const Disclosures& all) {
   nlohmann::ordered_json json = {
       {"topology", arguments.topology}, {"policy", arguments.policy}, {"server", arguments.server}};
   if (arguments.policy == "private") json["mechanism"] = arguments.mechanism;
@@ -136,7 +136,7 @@ std::vector<std::string> servers() {
 }
 std::vector<std::string> formats() { return {"table", "json"}; }
 
-void explain(const Arguments& arguments) {
+void explain_disclosures(const ExplainArguments& arguments) {
   require_name("--topology", arguments.topology, names_in(topologies()));
   require_name("--policy", arguments.policy, names_in(policies()));
   require_name("--mechanism", arguments.mechanism, names_in(mechanisms()));
@@ -148,7 +148,8 @@ void explain(const Arguments& arguments) {
   const Disclosures all = policy.asks_mechanism
                               ? disclosures(topology, mechanisms().find(arguments.mechanism, "`mechanism`"), has_server)
                               : disclosures(topology, policy, has_server);
-  if (speaks_for_all()) fmt::print("{}", arguments.format == "json" ? as_json(arguments, all) : as_table(all));
+  if (speaks_for_all())
+    fmt::print("{}", arguments.format == "json" ? disclosures_json(arguments, all) : disclosures_table(all));
 }
 
 void make_key(const std::string& path) {
@@ -165,7 +166,7 @@ void add_privacy_command(CLI::App& app) {
       app.add_subcommand("privacy", "Show what leaves a client, what that reveals, and what noise guarantees");
   privacy->require_subcommand(1);
 
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* command = privacy->add_subcommand("explain", "List the messages of a topology under a policy");
   const auto add = [&](const char* flag, std::string& value, const char* help, const std::vector<std::string>& names) {
     command->add_option(flag, value, help)
@@ -178,7 +179,7 @@ void add_privacy_command(CLI::App& app) {
   add("--mechanism", arguments->mechanism, "With policy private: what gets noise", names_in(mechanisms()));
   add("--server", arguments->server, "With policy sums, or mechanism marginal: who adds up", servers());
   add("--format", arguments->format, "A table to read, or JSON", formats());
-  command->callback([arguments] { explain(*arguments); });
+  command->callback([arguments] { explain_disclosures(*arguments); });
 
   const auto path = std::make_shared<std::string>();
   CLI::App* key = privacy->add_subcommand(

@@ -85,7 +85,7 @@ void note_coupling_flags(CLI::App& command, RiskArguments& arguments) {
   arguments.tolerance_given = command.get_option("--tolerance")->count() > 0;
 }
 
-double number_of(std::string word) {
+double radius_in(std::string word) {
   const std::string wrong = normalize_real(word);
   if (!wrong.empty()) throw InputError("--radius-sweep", "'" + word + "' is no radius", "give 0 or more");
   return std::stod(word);
@@ -118,7 +118,7 @@ std::vector<double> radii_of(const std::string& word, double radius) {
   const std::vector<std::string> range = split(word, ':');
   if (range.size() == 1) {
     std::vector<double> radii;
-    for (const std::string& part : split(word, ',')) radii.push_back(number_of(part));
+    for (const std::string& part : split(word, ',')) radii.push_back(radius_in(part));
     if (radii.size() > most) throw InputError("--radius-sweep", "too many radii", fmt::format("give {} at most", most));
     return radii;
   }
@@ -127,8 +127,8 @@ std::vector<double> radii_of(const std::string& word, double radius) {
     throw InputError("--radius-sweep", "'" + word + "' is no range",
                      fmt::format("give FROM:TO:COUNT with a count from 1 to {}", most));
   }
-  const double from = number_of(range[0]);
-  const double to = number_of(range[1]);
+  const double from = radius_in(range[0]);
+  const double to = radius_in(range[1]);
   if (!(from > 0 && to > 0)) {
     throw InputError("--radius-sweep", "'" + word + "' has an end at 0, and radii are evenly spaced in logs",
                      "give ends above 0, or a list");

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The result as that client of this process would have it alone: its own days and report.
-RiskResult view_of_client(const RiskResult& result, std::size_t client) {
+RiskResult risk_view_of_client(const RiskResult& result, std::size_t client) {
   RiskResult view = result;
   const auto is_own = [client](const ClientReport& report) { return report.client == client; };
   const auto own = std::ranges::find_if(result.clients, is_own);
@@ -76,7 +76,8 @@ void RiskDelivery::stage(std::size_t client, const RiskResult& result, const Ris
   // Folders of their own are for clients that keep their days to themselves.
   const bool has_own_folder = is_part(arguments_.solve.output.folder) && result.policy != "open";
   const bool knows_all = !clients_.share_process() || (client == 0 && !has_own_folder);
-  if (leads) return write_all(folders_.staging_of(client), knows_all ? result : view_of_client(result, client), data);
+  if (leads)
+    return write_all(folders_.staging_of(client), knows_all ? result : risk_view_of_client(result, client), data);
   if (clients_.share_process() || result.moves.empty()) return;  // the leader's files have its days, or there are none
   write_file_atomically(folders_.staging_of(client) / name_of_client("worst-case-days", client, ".csv"),
                         days_csv(result, data.labels));

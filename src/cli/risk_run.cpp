@@ -26,7 +26,7 @@ namespace {
 /// A pass costs little and a digit of lambda less, so the default is tighter than that of a solve.
 constexpr double kTolerance = 1e-12;
 
-std::vector<std::unique_ptr<RiskInputs>> open_all(const RiskArguments& arguments, const Clients& clients) {
+std::vector<std::unique_ptr<RiskInputs>> open_all_risk_inputs(const RiskArguments& arguments, const Clients& clients) {
   std::vector<std::unique_ptr<RiskInputs>> inputs;
   const std::size_t sets = arguments.files.in_parts() ? clients.count : 1;
   for (std::size_t k = 0; k < sets; ++k) {
@@ -73,8 +73,8 @@ RiskOptions options_of(const RiskArguments& arguments) {
   return options;
 }
 
-RiskResult solve_with(const std::vector<std::unique_ptr<RiskInputs>>& inputs, const RiskArguments& arguments,
-                      const RiskOptions& options, const Clients& clients) {
+RiskResult find_risk_with(const std::vector<std::unique_ptr<RiskInputs>>& inputs, const RiskArguments& arguments,
+                          const RiskOptions& options, const Clients& clients) {
   const StressMarginal stress{inputs.front()->stress_marginal, arguments.lambda};
   const bool is_stressed = !arguments.files.stress_marginal.empty();
   const RiskProblem& first = inputs.front()->problem;
@@ -89,7 +89,7 @@ RiskResult solve_with(const std::vector<std::unique_ptr<RiskInputs>>& inputs, co
   return is_stressed ? stressed_plan(problems, stress, options) : worst_case(problems, options);
 }
 
-std::string progress_text(const RiskProgress& now, std::size_t width) {
+std::string risk_progress_text(const RiskProgress& now, std::size_t width) {
   std::string text = fmt::format("pass {}", now.passes);
   if (now.radii > 1) text += fmt::format("  radius {} of {}", std::min(now.radii_done + 1, now.radii), now.radii);
   text += fmt::format("  transport cost {:.6g} for {:.6g}  lambda {:.4g}", now.transport_cost, now.radius, now.lambda);
@@ -135,7 +135,7 @@ int find_worst_case(RiskArguments arguments, Clients& clients) {
     check_arguments(arguments);
     options = options_of(arguments);
     obey_options(options.options, clients);
-    inputs = open_all(arguments, clients);
+    inputs = open_all_risk_inputs(arguments, clients);
   });
   RiskDelivery delivery(arguments, clients);
   delivery.prepare();
@@ -144,12 +144,12 @@ int find_worst_case(RiskArguments arguments, Clients& clients) {
   const Timer timer;
   if (!arguments.solve.quiet) {
     options.on_pass = [&](const RiskProgress& now) {
-      line.update(timer.seconds(), [&](std::size_t width) { return progress_text(now, width); });
+      line.update(timer.seconds(), [&](std::size_t width) { return risk_progress_text(now, width); });
     };
   }
   options.options.interrupt = &StopOnSignal::requested();
   const StopOnSignal stop_on_signal;  // also while results are written
-  const RiskResult result = solve_with(inputs, arguments, options, clients);
+  const RiskResult result = find_risk_with(inputs, arguments, options, clients);
   line.clear();
   const std::vector<std::string> day_labels = labels_of_days(inputs, clients, result);
   RiskSummaryData data;

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kTop = 5;       ///< scenarios and days shown
 constexpr std::size_t kLetters = 28;  ///< of a label
 
-std::string table_line(std::string_view name, const std::string& value) {
+std::string risk_line(std::string_view name, const std::string& value) {
   return fmt::format("  {:<14} {}\n", name, printable_line(value));
 }
 
@@ -54,7 +54,7 @@ std::string passes(const RiskResult& result) {
   return fmt::format("{} pass{}", result.passes, is_one ? "" : "es");
 }
 
-std::string outcome(const RiskResult& result) {
+std::string risk_outcome(const RiskResult& result) {
   switch (result.status) {
     case Status::converged: return fmt::format("converged in {}", passes(result));
     case Status::iteration_limit: return fmt::format("not converged: iteration limit, {}", passes(result));
@@ -80,17 +80,17 @@ std::string loss_lines(const RiskResult& result, const RiskSummaryData& data) {
   const std::string measure = is_tail ? fmt::format("CVaR {:g} % of the loss", 100 * data.cvar_level) : "expected loss";
   const double loss = result.worst.loss;
   std::string text;
-  text += table_line("before", fmt::format("{}  ({}, observed days)", number(result.expected_loss), measure));
-  text += table_line(result.coupling ? "under stress" : "worst case", fmt::format("{}  ({})", number(loss), measure));
+  text += risk_line("before", fmt::format("{}  ({}, observed days)", number(result.expected_loss), measure));
+  text += risk_line(result.coupling ? "under stress" : "worst case", fmt::format("{}  ({})", number(loss), measure));
   if (const double difference = loss - result.expected_loss; std::isfinite(difference)) {
     const double part = difference / std::abs(result.expected_loss);
     const bool is_telling = std::abs(part) < 10;  // a loss near 0 before says little about percentages
-    text += table_line(
-        "difference", fmt::format("{:+.8g}{}", difference, is_telling ? fmt::format("  ({:+.3g} %)", 100 * part) : ""));
+    text += risk_line("difference",
+                      fmt::format("{:+.8g}{}", difference, is_telling ? fmt::format("  ({:+.3g} %)", 100 * part) : ""));
   }
   if (is_tail) {
-    text += table_line("value at risk", fmt::format("{} before, {} after", number(result.value_at_risk),
-                                                    number(result.worst.value_at_risk)));
+    text += risk_line("value at risk", fmt::format("{} before, {} after", number(result.value_at_risk),
+                                                   number(result.worst.value_at_risk)));
   }
   return text;
 }
@@ -99,24 +99,24 @@ std::string radius_lines(const RiskResult& result) {
   const WorstCase& worst = result.worst;
   std::string text;
   if (result.coupling) {
-    text += table_line("lambda", number(worst.lambda));
-    text += table_line("transport cost", number(worst.transport_cost));
+    text += risk_line("lambda", number(worst.lambda));
+    text += risk_line("transport cost", number(worst.transport_cost));
     return text;
   }
-  text += table_line("radius", fmt::format("{}  (least {}, largest that matters {})", number(worst.radius),
-                                           number(result.least_radius), number(result.largest_radius)));
-  text += table_line("transport cost", number(worst.transport_cost));
+  text += risk_line("radius", fmt::format("{}  (least {}, largest that matters {})", number(worst.radius),
+                                          number(result.least_radius), number(result.largest_radius)));
+  text += risk_line("transport cost", number(worst.transport_cost));
   const double raise = worst.lambda * worst.radius / 100;
-  text += table_line("lambda", worst.lambda == 0 || !std::isfinite(raise)
-                                   ? number(worst.lambda)
-                                   : fmt::format("{}  (a radius larger by 1 % raises the worst case by {:.3g})",
-                                                 number(worst.lambda), raise));
+  text += risk_line("lambda", worst.lambda == 0 || !std::isfinite(raise)
+                                  ? number(worst.lambda)
+                                  : fmt::format("{}  (a radius larger by 1 % raises the worst case by {:.3g})",
+                                                number(worst.lambda), raise));
   // A plan that costs more than the radius is no lower bound.
-  text += table_line("bounds", worst.status == Status::converged
-                                   ? fmt::format("without entropy, the worst case is in [{}, {}]", number(worst.loss),
-                                                 number(worst.dual))
-                                   : fmt::format("without entropy, the worst case is at most {}", number(worst.dual)));
-  if (result.stays > 0) text += table_line("stays", fmt::format("{} of the mass is not moved", percent(result.stays)));
+  text += risk_line("bounds", worst.status == Status::converged
+                                  ? fmt::format("without entropy, the worst case is in [{}, {}]", number(worst.loss),
+                                                number(worst.dual))
+                                  : fmt::format("without entropy, the worst case is at most {}", number(worst.dual)));
+  if (result.stays > 0) text += risk_line("stays", fmt::format("{} of the mass is not moved", percent(result.stays)));
   return text;
 }
 
@@ -145,9 +145,9 @@ std::string scenario_lines(const RiskResult& result, const RiskLabels& labels) {
 
 std::string day_lines(const RiskResult& result, const RiskLabels& labels) {
   if (result.coupling) return "";
-  if (result.moves.empty()) return table_line("days moved", "days stay with their clients: they are not known here");
+  if (result.moves.empty()) return risk_line("days moved", "days stay with their clients: they are not known here");
   const std::vector<DayMove> days = most_moved(result.moves, kTop);
-  if (days.empty()) return table_line("days moved", "none");
+  if (days.empty()) return risk_line("days moved", "none");
   std::vector<std::string> names;
   names.reserve(days.size());
   for (const DayMove& move : days) names.push_back(shown(labels.day(move.day)));
@@ -180,7 +180,7 @@ std::string sweep_lines(const RiskResult& result) {
   return text;
 }
 
-std::string clients_line(const RiskResult& result) {
+std::string risk_clients_line(const RiskResult& result) {
   std::uint64_t most = 0;
   for (const ClientReport& client : result.clients) most = std::max(most, client.sent.total());
   return fmt::format("{}, policy {}; each sent up to {}, {}", result.client_count, result.policy, human_bytes(most),
@@ -191,7 +191,7 @@ std::string clients_line(const RiskResult& result) {
 std::string warning_lines(const RiskResult& result) {
   const WorstCase& worst = result.worst;
   std::string text;
-  const auto warn = [&](const std::string& warning) { text += table_line("warning", warning); };
+  const auto warn = [&](const std::string& warning) { text += risk_line("warning", warning); };
   if (worst.status != Status::converged) {
     warn("not converged: the worst case is approximate, though the upper bound holds; try more iterations");
   }
@@ -218,19 +218,19 @@ std::string warning_lines(const RiskResult& result) {
 std::string risk_table(const RiskResult& result, const RiskSummaryData& data, const std::string& output) {
   std::string text;
   if (result.coupling) text += fixed_loss_sentence(number(result.worst.loss), data.cvar_level) + "\n";
-  text += outcome(result) + "\n";
-  text += table_line("problem", problem_line(result, data));
+  text += risk_outcome(result) + "\n";
+  text += risk_line("problem", problem_line(result, data));
   text += loss_lines(result, data);
   text += radius_lines(result);
   text += scenario_lines(result, data.labels);
   text += day_lines(result, data.labels);
   text += sweep_lines(result);
-  if (result.client_count > 1) text += table_line("clients", clients_line(result));
-  text += table_line("time", fmt::format("{:.3g} s, {} over all pairs", result.seconds, passes(result)));
-  text += table_line("ran on", fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",
-                                           result.client_count > 1 ? " a client" : "", result.simd));
+  if (result.client_count > 1) text += risk_line("clients", risk_clients_line(result));
+  text += risk_line("time", fmt::format("{:.3g} s, {} over all pairs", result.seconds, passes(result)));
+  text += risk_line("ran on", fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",
+                                          result.client_count > 1 ? " a client" : "", result.simd));
   text += warning_lines(result);
-  if (!output.empty()) text += table_line("written to", output);
+  if (!output.empty()) text += risk_line("written to", output);
   return text;
 }
 

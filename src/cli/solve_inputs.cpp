@@ -46,11 +46,11 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   names.cost = names.x;
 }
 
-std::size_t columns_of(const NpyFile& file) { return file.shape().size() == 2 ? file.shape()[1] : 1; }
+std::size_t columns_of_file(const NpyFile& file) { return file.shape().size() == 2 ? file.shape()[1] : 1; }
 
 std::vector<double> read_masses(const std::string& name, std::size_t client, Problem& problem, std::size_t& columns) {
   const NpyFile file = open_file(name, client);
-  columns = columns_of(file);
+  columns = columns_of_file(file);
   // Sums of float32 numbers agree to fewer digits.
   if (file.is_float32()) problem.mass_tolerance = 1e-5;
   return file.to_vector();
@@ -117,7 +117,7 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
   if (!files.initial_g.empty()) {
     const NpyFile file = open_file(files.initial_g, client);
     inputs->initial_g = file.to_vector();
-    columns = columns_of(file);
+    columns = columns_of_file(file);
     problem.initial_g = {inputs->initial_g.data(), inputs->initial_g.size() / columns, columns};
   }
   return inputs;

@@ -33,8 +33,8 @@ namespace fedsinkhorn {
 namespace {
 
 /// Each client's inputs; one set for all if no file is a client's own.
-std::vector<std::unique_ptr<Inputs>> open_all(const SolveArguments& arguments, const Options& options,
-                                              const Clients& clients) {
+std::vector<std::unique_ptr<Inputs>> open_all_inputs(const SolveArguments& arguments, const Options& options,
+                                                     const Clients& clients) {
   std::vector<std::unique_ptr<Inputs>> inputs;
   const std::size_t sets = arguments.files.in_parts() ? clients.count : 1;
   for (std::size_t k = 0; k < sets; ++k) {
@@ -72,8 +72,8 @@ void check_plan(const SolveArguments& arguments, const Options& options, const C
 }
 
 /// The solve, as far as this process knows: rows that other processes have are not counted.
-SolveShape shape_of(const std::vector<std::unique_ptr<Inputs>>& inputs, const InputFiles& files, const Options& options,
-                    const Clients& clients) {
+SolveShape shape_known_here(const std::vector<std::unique_ptr<Inputs>>& inputs, const InputFiles& files,
+                            const Options& options, const Clients& clients) {
   const Problem& first = inputs.front()->problem;
   const CostShape costs = make_cost_input(first.cost)->shape();
   const bool are_parts = is_part(files.cost) || (!files.points.empty() && is_part(files.points.front()));
@@ -110,7 +110,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     check_plan(arguments, options, clients);
     obey_options(options, clients);
     arguments.output.keep_local = options.keep_local;
-    inputs = open_all(arguments, options, clients);
+    inputs = open_all_inputs(arguments, options, clients);
   });
   const bool simulates = transports().find(options.transport, "--transport").simulates;
   std::optional<Profile> profile;
@@ -118,7 +118,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     if (simulates && !arguments.profile.empty()) {
       const std::uint64_t seed = options.scenario.seed;
       options.scenario =
-          scenario_of(read_profile(arguments.profile), shape_of(inputs, arguments.files, options, clients));
+          scenario_of(read_profile(arguments.profile), shape_known_here(inputs, arguments.files, options, clients));
       options.scenario.seed = seed;
     }
     if (arguments.explain && arguments.profile.empty() && (simulates || (clients.session && clients.sums))) {
@@ -128,7 +128,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     if (arguments.explain && !arguments.profile.empty()) profile = read_profile(arguments.profile);
   });
   if (arguments.explain && !profile) {
-    profile = profile_of(arguments, shape_of(inputs, arguments.files, options, clients), clients);
+    profile = profile_of(arguments, shape_known_here(inputs, arguments.files, options, clients), clients);
   }
   Delivery delivery(arguments, clients);
   delivery.prepare();
@@ -155,7 +155,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
   }();
   progress.clear();
   if (profile && result.this_client == 0)
-    explain(*profile, arguments.profile.empty(), shape_of(inputs, arguments.files, options, clients), result);
+    explain(*profile, arguments.profile.empty(), shape_known_here(inputs, arguments.files, options, clients), result);
   try {
     delivery.write(options, inputs, result);
   } catch (const ClientLost& lost) {

@@ -19,7 +19,7 @@
 namespace fedsinkhorn {
 namespace {
 
-std::string outcome(const Result& result, const Options& options) {
+std::string solve_outcome(const Result& result, const Options& options) {
   switch (result.status) {
     case Status::converged: return fmt::format("converged in {} iterations", result.iterations);
     case Status::iteration_limit: return fmt::format("not converged: iteration limit {}", options.max_iterations);
@@ -32,7 +32,7 @@ std::string outcome(const Result& result, const Options& options) {
 }
 
 /// Maxima over the clients.
-std::string clients_line(const Result& result) {
+std::string solve_clients_line(const Result& result) {
   double computing = 0;
   double communicating = 0;
   std::uint64_t sent = 0;
@@ -54,7 +54,7 @@ std::string processors_line(const Result& result) {
 
 bool has_mass_one(const Result& result) { return std::abs(result.mass - 1) < 1e-5; }
 
-std::string table_line(const std::string& name, const std::string& value) {
+std::string summary_line(const std::string& name, const std::string& value) {
   return fmt::format("  {:<12} {}\n", name, printable_line(value));
 }
 
@@ -67,19 +67,19 @@ std::string costs_lines(const Result& result) {
   if (result.targets > 1) {
     const auto done = std::count_if(result.per_target.begin(), result.per_target.end(),
                                     [](const TargetResult& target) { return target.status == Status::converged; });
-    text += table_line("converged", fmt::format("{} of {} targets", done, result.targets));
+    text += summary_line("converged", fmt::format("{} of {} targets", done, result.targets));
     for (std::size_t k = 0; k < result.per_target.size() && result.targets <= kFew; ++k) {
       const Costs& own = result.per_target[k].cost;
-      text += table_line(fmt::format("target {}", k),
-                         fmt::format("<P, C> {:.12g}, Shannon entropy {:.12g}, objective {:.12g}", own.linear,
-                                     own.shannon_entropy, own.objective));
+      text += summary_line(fmt::format("target {}", k),
+                           fmt::format("<P, C> {:.12g}, Shannon entropy {:.12g}, objective {:.12g}", own.linear,
+                                       own.shannon_entropy, own.objective));
     }
     summed = fmt::format("  (sum of {} targets)", result.targets);
   }
-  text += table_line("<P, C>", fmt::format("{:.12g}{}", cost.linear, summed));
-  text += table_line("entropy", fmt::format("{:.12g}  (Shannon {:.12g})", cost.entropy, cost.shannon_entropy));
-  text += table_line("objective", fmt::format("{:.12g}  (dual {:.12g}, with KL {:.12g})", cost.objective, cost.dual,
-                                              cost.kl_objective));
+  text += summary_line("<P, C>", fmt::format("{:.12g}{}", cost.linear, summed));
+  text += summary_line("entropy", fmt::format("{:.12g}  (Shannon {:.12g})", cost.entropy, cost.shannon_entropy));
+  text += summary_line("objective", fmt::format("{:.12g}  (dual {:.12g}, with KL {:.12g})", cost.objective, cost.dual,
+                                                cost.kl_objective));
   return text;
 }
 
@@ -87,12 +87,12 @@ std::string costs_lines(const Result& result) {
 std::string released_lines(const Result& result) {
   std::string text;
   if (!std::isnan(result.error.b)) {
-    text += table_line(
+    text += summary_line(
         "error", fmt::format("columns {:.2e} as released, noise included ({})", result.error.b, name_of(result.norm)));
   }
   if (!std::isnan(result.cost.linear))
-    text += table_line("<P, C>", fmt::format("{:.6g} as released", result.cost.linear));
-  for (const auto& [name, value] : privacy_lines(result.privacy)) text += table_line(name, value);
+    text += summary_line("<P, C>", fmt::format("{:.6g} as released", result.cost.linear));
+  for (const auto& [name, value] : privacy_lines(result.privacy)) text += summary_line(name, value);
   return text;
 }
 
@@ -128,8 +128,8 @@ std::string explanation_lines(const Result& result) {
 
 std::string summary_table(const Result& result, const Options& options, double epsilon, const std::string& output) {
   std::string text;
-  const auto line = [&](const char* name, const std::string& value) { text += table_line(name, value); };
-  text += outcome(result, options) + "\n";
+  const auto line = [&](const char* name, const std::string& value) { text += summary_line(name, value); };
+  text += solve_outcome(result, options) + "\n";
   line("problem", fmt::format("{} x {}{}, epsilon {:g}", result.rows, result.columns,
                               result.targets > 1 ? fmt::format(", {} targets", result.targets) : "", epsilon));
   const bool is_private = !result.privacy.mechanism.empty();
@@ -154,7 +154,7 @@ std::string summary_table(const Result& result, const Options& options, double e
   if (result.newton.from > 0) {
     line("", fmt::format("Newton after iteration {}: {}", result.newton.from, result.newton.reason));
   }
-  if (result.clients.size() > 1) line("clients", clients_line(result));
+  if (result.clients.size() > 1) line("clients", solve_clients_line(result));
   if (const std::string privacy = privacy_sentence(result, options); !privacy.empty()) {
     line("policy", fmt::format("{}: {}", options.policy, privacy));
   }
@@ -197,7 +197,7 @@ void print_outcome(const Result& result, const Options& options, double epsilon,
   if (!quiet) return fmt::print("{}", summary_table(result, options, epsilon, output));
   if (exit_status(result.status) != kNotConverged) return;
   const std::string line =
-      fmt::format("{}, error {:.1e}, tolerance {:g}; {}", outcome(result, options),
+      fmt::format("{}, error {:.1e}, tolerance {:g}; {}", solve_outcome(result, options),
                   std::max(result.error.a, result.error.b), options.tolerance, hint(result, options));
   fmt::print(stderr, "{}\n", refusal_line(line));
 }

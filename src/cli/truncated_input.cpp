@@ -20,7 +20,7 @@ std::atomic<bool> is_terminal = false;
 std::atomic<bool> speaks = true;
 std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
 
-void let_another_speak() {
+void let_another_speak_from_handler() {
   timespec wait{2, 0};
   while (nanosleep(&wait, &wait) != 0) {
   }
@@ -36,7 +36,7 @@ extern "C" void on_bus_error(int, siginfo_t* info, void*) {
     for (;;) pause();  // another thread is already reporting it
   }
   // Ranks that read the same file get the same signal. As soon as the first has ended, mpirun kills the rest.
-  if (!speaks) let_another_speak();
+  if (!speaks) let_another_speak_from_handler();
   std::array<char, 512> line{};
   std::strcat(line.data(), is_terminal ? "\r\033[K" : "");
   std::strcat(line.data(), "fedsinkhorn: ");

@@ -7,11 +7,10 @@
 
 #include "comm/secure_sums.hpp"
 #include "core/log_of_sum.hpp"
+#include "core/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Powers of two in order: 0 stands for nothing positive, the last one for infinity. Found digit by digit.
 constexpr int kLeastExponent = -1074;

@@ -32,12 +32,12 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t count) {
   return text;
 }
 
-std::string name_of(const std::filesystem::path& path) { return printable_word(path.string()); }
+std::string printable_path(const std::filesystem::path& path) { return printable_word(path.string()); }
 
 std::string first_line(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
-  if (!file || !std::getline(file, line)) throw InputError(name_of(path), "cannot be read");
+  if (!file || !std::getline(file, line)) throw InputError(printable_path(path), "cannot be read");
   return line;
 }
 
@@ -63,14 +63,14 @@ void write_identity(const std::filesystem::path& path, const Identity& identity)
   line += hexadecimal(identity.secret.data(), SecretKey::kSize) + "\n";
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file < 0) {
-    throw InputError(name_of(path), fmt::format("cannot be created: {}", std::strerror(errno)),
+    throw InputError(printable_path(path), fmt::format("cannot be created: {}", std::strerror(errno)),
                      "name a file that does not exist yet");
   }
   const bool is_written = ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   sodium_memzero(line.data(), line.size());
   if (::close(file) != 0 || !is_written) {
     ::unlink(path.c_str());
-    throw InputError(name_of(path), "cannot be written");
+    throw InputError(printable_path(path), "cannot be written");
   }
 }
 
@@ -80,7 +80,8 @@ Identity read_identity(const std::filesystem::path& path) {
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
   if (!unknown && std::filesystem::exists(status) && (status.permissions() & others) != std::filesystem::perms::none) {
-    throw InputError(name_of(path), "can be read or changed by others", "let only its owner do that (chmod 600)");
+    throw InputError(printable_path(path), "can be read or changed by others",
+                     "let only its owner do that (chmod 600)");
   }
   std::string line = first_line(path);
   SecretKey secret;
@@ -90,7 +91,7 @@ Identity read_identity(const std::filesystem::path& path) {
                                       line.size() - kFirstWords.size(), nullptr, &bytes, nullptr) == 0 &&
                        bytes == SecretKey::kSize;
   sodium_memzero(line.data(), line.size());
-  if (!has_key) throw InputError(name_of(path), "is no key", "make one with 'fedsinkhorn privacy key'");
+  if (!has_key) throw InputError(printable_path(path), "is no key", "make one with 'fedsinkhorn privacy key'");
   return with_public_key(secret);
 }
 
@@ -102,7 +103,7 @@ std::string fingerprint_of(const PublicKey& key) {
 
 std::vector<std::string> read_fingerprints(const std::filesystem::path& path) {
   std::ifstream file(path);
-  if (!file) throw InputError(name_of(path), "cannot be read");
+  if (!file) throw InputError(printable_path(path), "cannot be read");
   std::vector<std::string> fingerprints;
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -110,13 +111,13 @@ std::vector<std::string> read_fingerprints(const std::filesystem::path& path) {
     const std::string word = line.substr(0, line.find_first_of(" \t\r"));
     if (word.empty() || word.front() == '#') continue;
     if (word.size() != 2 * kFingerprintBytes || word.find_first_not_of("0123456789abcdef") != std::string::npos) {
-      throw InputError(name_of(path), fmt::format("line {} is no fingerprint", number),
+      throw InputError(printable_path(path), fmt::format("line {} is no fingerprint", number),
                        "give 32 hexadecimal digits a line, as printed by 'fedsinkhorn privacy key'");
     }
     fingerprints.push_back(word);
   }
   if (fingerprints.empty()) {
-    throw InputError(name_of(path), "has no fingerprints", "give one for each client, a line each");
+    throw InputError(printable_path(path), "has no fingerprints", "give one for each client, a line each");
   }
   return fingerprints;
 }

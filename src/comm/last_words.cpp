@@ -10,13 +10,13 @@ namespace fedsinkhorn {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr Label kLabel{Tag::last_words, Payload::control};
+constexpr Label kLastWordsLabel{Tag::last_words, Payload::control};
 }
 
 void LastWords::tell_done(std::size_t client) noexcept {
   try {
     Message& message = messages_.emplace_back();
-    message.pending = communicator_.start_send({&message.word, 1}, client, kLabel);
+    message.pending = communicator_.start_send({&message.word, 1}, client, kLastWordsLabel);
     wait(std::vector<Message*>{&message}, 500ms);
   } catch (const std::exception&) {  // it will reach its limit
   }
@@ -27,7 +27,7 @@ void LastWords::await_done(std::span<const std::size_t> clients, std::chrono::mi
     std::vector<Message*> expected;
     for (const std::size_t client : clients) {
       Message& message = messages_.emplace_back();
-      message.pending = communicator_.start_receive({&message.word, 1}, client, kLabel);
+      message.pending = communicator_.start_receive({&message.word, 1}, client, kLastWordsLabel);
       expected.push_back(&message);
     }
     wait(expected, limit);

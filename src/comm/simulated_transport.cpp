@@ -53,10 +53,10 @@ class Message : public PeerPending {
   virtual void set_awaited(bool is_awaited) = 0;
 };
 
-class Sent final : public Message {
+class SimulatedSend final : public Message {
  public:
   /// taken: for news that have not been taken yet.
-  Sent(std::size_t to, std::shared_ptr<Delivery> taken) : Message(to), taken_(std::move(taken)) {}
+  SimulatedSend(std::size_t to, std::shared_ptr<Delivery> taken) : Message(to), taken_(std::move(taken)) {}
   [[nodiscard]] bool done() override { return taken_ == nullptr || taken_->is_done; }
   void set_awaited(bool is_awaited) override {
     if (taken_ != nullptr) taken_->is_awaited = is_awaited;
@@ -72,7 +72,7 @@ struct Letter {
   std::shared_ptr<Delivery> taken;  // for the sender of news
 };
 
-class Receipt;
+class SimulatedReceipt;
 
 /// From one client to another.
 struct Link {
@@ -82,8 +82,8 @@ struct Link {
   std::uint64_t sent = 0;  // messages
   double free_at = 0;      // when all of them have left
   std::vector<std::pair<Tag, double>> last_arrivals;
-  std::list<Letter> letters;       // arrived, not received yet
-  std::vector<Receipt*> receipts;  // not filled yet, in the order they were posted
+  std::list<Letter> letters;                // arrived, not received yet
+  std::vector<SimulatedReceipt*> receipts;  // not filled yet, in the order they were posted
 
   /// The earliest time at which a message of this tag may arrive.
   [[nodiscard]] double& last_arrival(Tag tag) {
@@ -108,7 +108,7 @@ class Network {
   void deliver(Link& link, Letter letter);
   /// The letter has reached the receiver's port, which it occupies for that long before it has arrived.
   void enter_port(Link& link, Letter letter, double seconds);
-  void post(Link& link, Receipt& receipt);
+  void post(Link& link, SimulatedReceipt& receipt);
 
   void sleep(std::size_t client, std::span<Pending* const> messages, double until);
   void work(std::size_t client, double entries);
@@ -142,17 +142,17 @@ class Network {
 };
 
 /// A receive. Destroying it withdraws it, so nothing is written into a freed buffer.
-class Receipt final : public Message {
+class SimulatedReceipt final : public Message {
  public:
-  Receipt(Communicator& owner, Network& network, Link& link, std::span<std::byte> data, Tag tag)
+  SimulatedReceipt(Communicator& owner, Network& network, Link& link, std::span<std::byte> data, Tag tag)
       : Message(link.from), owner_(owner), link_(link), data_(data), tag_(tag) {
     network.post(link, *this);
   }
-  ~Receipt() override {
+  ~SimulatedReceipt() override {
     if (!delivery_.is_done) std::erase(link_.receipts, this);
   }
-  Receipt(const Receipt&) = delete;
-  Receipt& operator=(const Receipt&) = delete;
+  SimulatedReceipt(const SimulatedReceipt&) = delete;
+  SimulatedReceipt& operator=(const SimulatedReceipt&) = delete;
 
   [[nodiscard]] Tag tag() const { return tag_; }
   [[nodiscard]] Delivery& delivery() { return delivery_; }
@@ -253,19 +253,19 @@ void Network::enter_port(Link& link, Letter letter, double seconds) {
 }
 
 void Network::deliver(Link& link, Letter letter) {
-  const auto first = std::ranges::find(link.receipts, letter.tag, &Receipt::tag);
+  const auto first = std::ranges::find(link.receipts, letter.tag, &SimulatedReceipt::tag);
   if (first == link.receipts.end()) {
     link.letters.push_back(std::move(letter));
     return;
   }
-  Receipt& receipt = **first;
+  SimulatedReceipt& receipt = **first;
   link.receipts.erase(first);
   receipt.fill(letter.bytes);
   tell(link.to, receipt.delivery());
   if (letter.taken != nullptr) tell(link.from, *letter.taken);
 }
 
-void Network::post(Link& link, Receipt& receipt) {
+void Network::post(Link& link, SimulatedReceipt& receipt) {
   const auto first = std::ranges::find(link.letters, receipt.tag(), &Letter::tag);
   if (first == link.letters.end()) {
     link.receipts.push_back(&receipt);
@@ -326,12 +326,12 @@ class SimulatedCommunicator final : public Communicator {
   [[nodiscard]] std::unique_ptr<Pending> start_send(std::span<const std::byte> data, std::size_t to,
                                                     Label label) override {
     leave_if_gone();
-    return std::make_unique<Sent>(to, network_.send(data, network_.link(rank_, to), label.tag));
+    return std::make_unique<SimulatedSend>(to, network_.send(data, network_.link(rank_, to), label.tag));
   }
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
                                                        Label label) override {
     leave_if_gone();
-    return std::make_unique<Receipt>(*this, network_, network_.link(from, rank_), data, label.tag);
+    return std::make_unique<SimulatedReceipt>(*this, network_, network_.link(from, rank_), data, label.tag);
   }
 
   [[nodiscard]] bool wait_any(std::span<Pending* const> messages, double until) override {
@@ -406,7 +406,7 @@ class SimulatedCommunicator final : public Communicator {
   bool has_server_ = false;
 };
 
-void run_one(Network& network, std::size_t rank, FirstCause& first, const ClientBody& body) {
+void run_simulated_client(Network& network, std::size_t rank, FirstCause& first, const ClientBody& body) {
   if (network.time().begin(rank)) {
     SimulatedCommunicator communicator(network, rank);
     run_and_tell(communicator, first, [&](Communicator& own) {
@@ -430,7 +430,7 @@ void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenari
     threads.reserve(clients - 1);
     try {
       for (std::size_t rank = 1; rank < clients; ++rank) {
-        threads.emplace_back([&, rank] { run_one(network, rank, first, body); });
+        threads.emplace_back([&, rank] { run_simulated_client(network, rank, first, body); });
       }
     } catch (const std::system_error&) {
       network.time().call_off();
@@ -439,7 +439,7 @@ void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenari
       network.time().call_off();
       throw;
     }
-    run_one(network, 0, first, body);
+    run_simulated_client(network, 0, first, body);
   }
   first.rethrow();
 }

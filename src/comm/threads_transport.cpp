@@ -23,8 +23,6 @@
 namespace fedsinkhorn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Wakes a client when something has arrived for it.
 class Bell {
  public:
@@ -37,7 +35,7 @@ class Bell {
   }
   [[nodiscard]] std::uint64_t rings() const { return rings_.load(std::memory_order_acquire); }
   /// Returns when it has rung since `seen`, or at `until`.
-  void wait(std::uint64_t seen, Clock::time_point until) {
+  void wait(std::uint64_t seen, std::chrono::steady_clock::time_point until) {
     std::unique_lock lock(mutex_);
     rung_.wait_until(lock, until, [&] { return rings() != seen; });
   }
@@ -51,16 +49,16 @@ class Bell {
 /// Set when a letter is taken, for a sender that needs to know.
 using Taken = std::shared_ptr<std::atomic<bool>>;
 
-class Sent final : public PeerPending {
+class MailedSend final : public PeerPending {
  public:
-  Sent(std::size_t to, Taken taken) : PeerPending(to), taken_(std::move(taken)) {}
+  MailedSend(std::size_t to, Taken taken) : PeerPending(to), taken_(std::move(taken)) {}
   [[nodiscard]] bool done() override { return taken_ == nullptr || taken_->load(std::memory_order_acquire); }
 
  private:
   Taken taken_;
 };
 
-class Receipt;
+class MailedReceipt;
 
 /// One client's incoming messages. A message goes directly into the buffer of the first receipt that waits for its
 /// sender and tag; if there is none, a copy is kept. Only senders that have sent something take up space, so a thousand
@@ -70,8 +68,8 @@ class Mailbox {
   /// For news not taken at once, returns what tells whether it has been taken.
   Taken put(std::span<const std::byte> data, std::size_t from, Tag tag);
   /// Returns whether it took a letter whose sender needs to know.
-  bool add(Receipt& receipt);
-  void withdraw(Receipt& receipt);
+  bool add(MailedReceipt& receipt);
+  void withdraw(MailedReceipt& receipt);
 
  private:
   struct Letter {
@@ -82,7 +80,7 @@ class Mailbox {
   /// For one sender and tag. One of the two is empty.
   struct Lane {
     std::list<Letter> letters;
-    std::list<Receipt*> receipts;
+    std::list<MailedReceipt*> receipts;
   };
 
   /// Control messages are received from any client.
@@ -96,15 +94,15 @@ class Mailbox {
 };
 
 /// A receive. Destroying it withdraws it, so nothing is written into a freed buffer.
-class Receipt final : public PeerPending {
+class MailedReceipt final : public PeerPending {
  public:
-  Receipt(Communicator& owner, Mailbox& mailbox, std::span<std::byte> data, std::size_t from, Tag tag)
+  MailedReceipt(Communicator& owner, Mailbox& mailbox, std::span<std::byte> data, std::size_t from, Tag tag)
       : PeerPending(from), owner_(owner), mailbox_(mailbox), data_(data), tag_(tag), took_news_(mailbox_.add(*this)) {}
-  ~Receipt() override {
+  ~MailedReceipt() override {
     if (state_.load(std::memory_order_acquire) == State::open) mailbox_.withdraw(*this);
   }
-  Receipt(const Receipt&) = delete;
-  Receipt& operator=(const Receipt&) = delete;
+  MailedReceipt(const MailedReceipt&) = delete;
+  MailedReceipt& operator=(const MailedReceipt&) = delete;
 
   [[nodiscard]] Tag tag() const { return tag_; }
   /// Whether it was filled at once by a letter whose sender needs to know.
@@ -143,13 +141,13 @@ Taken Mailbox::put(std::span<const std::byte> data, std::size_t from, Tag tag) {
     sent.letters.push_back({from, {data.begin(), data.end()}, taken});
     return taken;
   }
-  Receipt& receipt = *sent.receipts.front();
+  MailedReceipt& receipt = *sent.receipts.front();
   sent.receipts.pop_front();
   receipt.fill(from, data);  // last: from here on its owner may destroy it
   return nullptr;
 }
 
-bool Mailbox::add(Receipt& receipt) {
+bool Mailbox::add(MailedReceipt& receipt) {
   const std::lock_guard lock(mutex_);
   Lane& awaited = lane(receipt.peer(), receipt.tag());
   if (awaited.letters.empty()) {
@@ -163,7 +161,7 @@ bool Mailbox::add(Receipt& receipt) {
   return letter.taken != nullptr;
 }
 
-void Mailbox::withdraw(Receipt& receipt) {
+void Mailbox::withdraw(MailedReceipt& receipt) {
   const std::lock_guard lock(mutex_);
   lane(receipt.peer(), receipt.tag()).receipts.remove(&receipt);
 }
@@ -193,20 +191,20 @@ class ThreadCommunicator final : public WatchedCommunicator {
                                                     Label label) override {
     Taken taken = office_.mailboxes.at(to).put(data, rank_, label.tag);
     office_.bells[to].ring();
-    return std::make_unique<Sent>(to, std::move(taken));
+    return std::make_unique<MailedSend>(to, std::move(taken));
   }
   [[nodiscard]] std::unique_ptr<Pending> start_receive(std::span<std::byte> data, std::size_t from,
                                                        Label label) override {
-    auto receipt = std::make_unique<Receipt>(*this, office_.mailboxes[rank_], data, from, label.tag);
+    auto receipt = std::make_unique<MailedReceipt>(*this, office_.mailboxes[rank_], data, from, label.tag);
     if (receipt->took_news()) office_.bells[from].ring();
     return receipt;
   }
 
  protected:
   [[nodiscard]] std::unique_ptr<PeerPending> start_receive_control(std::span<std::byte> data) override {
-    return std::make_unique<Receipt>(*this, office_.mailboxes[rank_], data, rank_, Tag::control);
+    return std::make_unique<MailedReceipt>(*this, office_.mailboxes[rank_], data, rank_, Tag::control);
   }
-  void idle(std::uint64_t turn, Clock::time_point until) override {
+  void idle(std::uint64_t turn, std::chrono::steady_clock::time_point until) override {
     Bell& bell = office_.bells[rank_];
     if (turn < (size() <= kFewClients ? kYields : 1)) {
       if (bell.rings() == seen_) std::this_thread::yield();
@@ -229,7 +227,7 @@ class ThreadCommunicator final : public WatchedCommunicator {
 };
 
 template <class Body>
-void run_one(Office& office, std::size_t rank, Seconds timeout, FirstCause& first, const Body& body) {
+void run_client_on_thread(Office& office, std::size_t rank, Seconds timeout, FirstCause& first, const Body& body) {
   try {
     ThreadCommunicator communicator(office, rank, timeout);
     run_and_tell(communicator, first, body);
@@ -247,10 +245,10 @@ void run_on_threads(std::size_t clients, Seconds timeout, const ClientBody& body
     std::vector<std::jthread> threads;  // joined at the end of this block
     threads.reserve(clients - 1);
     // Client 0 starts the others as part of its work: if that fails, those already running are told.
-    run_one(office, 0, timeout, first, [&](Communicator& communicator) {
+    run_client_on_thread(office, 0, timeout, first, [&](Communicator& communicator) {
       try {
         for (std::size_t rank = 1; rank < clients; ++rank) {
-          threads.emplace_back([&, rank] { run_one(office, rank, timeout, first, body); });
+          threads.emplace_back([&, rank] { run_client_on_thread(office, rank, timeout, first, body); });
         }
       } catch (const std::system_error&) {
         refuse_threads("`clients`", clients);

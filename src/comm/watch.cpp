@@ -26,7 +26,7 @@ constexpr auto kVerdict = 1500ms;
 constexpr auto kVerdictOfFirst = 1000ms;
 constexpr auto kSending = 1s;
 
-constexpr Label kLabel{Tag::control, Payload::control};
+constexpr Label kNoticeLabel{Tag::control, Payload::control};
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -180,7 +180,7 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
   Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
   out.notice = notice;
   for (std::size_t k = 0; k < size(); ++k) {
-    if (k != rank() && reaches(k)) out.messages.push_back(start_send(bytes_of(out.notice), k, kLabel));
+    if (k != rank() && reaches(k)) out.messages.push_back(start_send(bytes_of(out.notice), k, kNoticeLabel));
   }
   if (notice.kind == Notice::Kind::who) return;
   // These are the last messages: nothing ensures their delivery later.
@@ -194,7 +194,7 @@ void WatchedCommunicator::tell_all(const Notice& notice) {
 void WatchedCommunicator::tell(const Notice& notice, std::size_t client) {
   Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
   out.notice = notice;
-  out.messages.push_back(start_send(bytes_of(out.notice), client, kLabel));
+  out.messages.push_back(start_send(bytes_of(out.notice), client, kNoticeLabel));
 }
 
 void WatchedCommunicator::call_the_roll(const Pending* waited_for) {

@@ -15,8 +15,6 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr std::size_t kWordBits = PairSet::kWordBits;
-
 double total_of(std::span<const double> masses) { return std::accumulate(masses.begin(), masses.end(), 0.0); }
 
 std::vector<Units> in_units(std::span<const double> masses) {
@@ -63,7 +61,7 @@ class Witness {
     std::ranges::sort(columns);
     Words wanted = no_columns(allowed_);
     for (const std::size_t j : columns) {
-      wanted[j / kWordBits] |= PairSet::bit(j);
+      wanted[j / PairSet::kWordBits] |= PairSet::bit(j);
     }
     Indices rows;
     for (std::size_t i = 0; i < allowed_.rows(); ++i) {
@@ -101,7 +99,7 @@ std::size_t find_overfull_row(const PairSet& allowed, const Demand& demand) {
     const auto words = allowed.row(i);
     for (std::size_t w = 0; w < words.size() && uncovered > 0; ++w) {
       for (std::uint64_t word = words[w]; word != 0 && uncovered > 0; word &= word - 1) {
-        uncovered -= demand.columns[w * kWordBits + static_cast<std::size_t>(std::countr_zero(word))];
+        uncovered -= demand.columns[w * PairSet::kWordBits + static_cast<std::size_t>(std::countr_zero(word))];
       }
     }
     if (uncovered > 0) {
@@ -118,7 +116,7 @@ std::size_t find_overfull_column(const PairSet& allowed, const Demand& demand) {
   for (std::size_t j = 0; j < uncovered.size(); ++j) {
     uncovered[j] -= demand.slack;
     if (uncovered[j] > 0) {
-      wanting[j / kWordBits] |= PairSet::bit(j);
+      wanting[j / PairSet::kWordBits] |= PairSet::bit(j);
     }
   }
   for (std::size_t i = 0; i < allowed.rows(); ++i) {
@@ -147,7 +145,7 @@ std::optional<Shortfall> single_shortfall(const PairSet& allowed, const Demand& 
     std::ranges::transform(words, used, used.begin(), std::bit_or{});
   }
   for (std::size_t j = 0; j < allowed.columns(); ++j) {
-    if ((used[j / kWordBits] & PairSet::bit(j)) == 0) {
+    if ((used[j / PairSet::kWordBits] & PairSet::bit(j)) == 0) {
       return witness.of_columns({j});
     }
   }

@@ -38,7 +38,7 @@ constexpr Limits kSecondsPerByte{0, 0.01, "seconds per byte"};
 constexpr Limits kSecondsPerEntry{0, 1e-3, "seconds"};
 constexpr Limits kBytesPerSecond{10, 1e15, "bytes per second"};
 constexpr Limits kBytes{0, 1e18, "bytes"};
-constexpr Limits kShare{0, 1, ""};
+constexpr Limits kShareLimits{0, 1, ""};
 constexpr Limits kAnything{0, 1e18, ""};
 
 /// Reads the values of one object.
@@ -141,7 +141,7 @@ ExchangeTime exchange_of(const JsonPart& part) {
   read.take_count("clients", time.clients, 2);
   read.take("alpha_seconds", time.alpha, kLatency);
   read.take("beta_seconds_per_byte", time.beta, kSecondsPerByte);
-  read.take_if("r_squared", time.r_squared, kShare);
+  read.take_if("r_squared", time.r_squared, kShareLimits);
   read.take_if("alpha_error", time.alpha_error, kAnything);
   read.take_if("beta_error", time.beta_error, kAnything);
   read.take_if("largest_bytes", time.largest_bytes, kBytes);

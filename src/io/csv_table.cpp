@@ -20,6 +20,7 @@
 #include "core/printable.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/cannot_be.hpp"
 #include "io/descriptor.hpp"
 
 namespace fedsinkhorn {
@@ -328,17 +329,13 @@ class Parser {
   bool is_start_ = true;
 };
 
-[[noreturn]] void cannot(const std::string& name, const char* what, int error) {
-  throw InputError(name, fmt::format("cannot be {}: {}", what, std::generic_category().message(error)));
-}
-
 /// Fills the buffer, unless the file ends before. Returns how much there is.
 std::size_t read_some(int descriptor, std::vector<char>& buffer, const std::string& name) {
   std::size_t filled = 0;
   while (filled < buffer.size()) {
     const ssize_t count = ::read(descriptor, buffer.data() + filled, buffer.size() - filled);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) cannot(name, "read", errno);
+    if (count < 0) cannot_be(name, "read", errno);
     if (count == 0) break;
     filled += static_cast<std::size_t>(count);
   }
@@ -351,9 +348,9 @@ CsvTable read_csv(const std::filesystem::path& path, NoRows no_rows) {
   const std::string name = display_name(path);
   // Non-blocking: otherwise open() would wait for a named pipe instead of refusing it.
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (descriptor.get() < 0) cannot(name, "opened", errno);
+  if (descriptor.get() < 0) cannot_be(name, "opened", errno);
   struct stat status {};
-  if (::fstat(descriptor.get(), &status) != 0) cannot(name, "examined", errno);
+  if (::fstat(descriptor.get(), &status) != 0) cannot_be(name, "examined", errno);
   if (S_ISDIR(status.st_mode)) throw InputError(name, "is a folder", "give a CSV file");
   if (!S_ISREG(status.st_mode)) throw InputError(name, "is not a regular file", "give a CSV file on a disk");
 

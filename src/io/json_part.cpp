@@ -10,17 +10,15 @@
 namespace fedsinkhorn {
 namespace {
 
-using Json = nlohmann::json;
-
 /// By default the parser silently keeps the last of several members with the same name.
 class RefusesRepeatedKeys {
  public:
   explicit RefusesRepeatedKeys(const std::string& path) : path_(path) {}
 
-  bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open_.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_.pop_back();
-    if (event == Json::parse_event_t::key && !open_.back().insert(parsed.get<std::string>()).second) {
+  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::object_start) open_.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) open_.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && !open_.back().insert(parsed.get<std::string>()).second) {
       throw InputError(path_, fmt::format("the key {} is there twice in one object", parsed.dump()), "leave one");
     }
     return true;
@@ -48,16 +46,16 @@ std::string text_of_json_file(const std::filesystem::path& path) {
   return text;
 }
 
-Json parsed_json(const std::string& text, const std::string& path) {
+nlohmann::json parsed_json(const std::string& text, const std::string& path) {
   try {
-    return Json::parse(text, RefusesRepeatedKeys(path));
-  } catch (const Json::parse_error& error) {
+    return nlohmann::json::parse(text, RefusesRepeatedKeys(path));
+  } catch (const nlohmann::json::parse_error& error) {
     const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
     const auto before = std::string_view(text).substr(0, at);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t column = at - (before.find('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
     throw InputError(path, fmt::format("is not JSON from line {}, column {} on", line, column));
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     throw InputError(path, "has a number that is too large");
   }
 }

@@ -1,7 +1,6 @@
 #include "fedsinkhorn/npy.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +16,9 @@
 
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/cannot_be.hpp"
 #include "io/descriptor.hpp"
+#include "io/file_mapping.hpp"
 #include "io/mapped_files.hpp"
 #include "io/npy_header.hpp"
 
@@ -26,35 +27,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the data of .npy files are used as they lie in the file");
 
-/// A whole file, mapped for reading. The mapping outlives the descriptor.
-class Mapping {
- public:
-  Mapping(int descriptor, std::size_t size)
-      : start_(::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0)), size_(size) {
-    if (start_ == MAP_FAILED) throw std::system_error(errno, std::generic_category());
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() { ::munmap(start_, size_); }
-  [[nodiscard]] const std::byte* data() const { return static_cast<const std::byte*>(start_); }
-
-  /// Releases the whole pages within [first, last); they are read again on the next access.
-  void release(std::size_t first, std::size_t last) const {
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    first = (first + page - 1) / page * page;
-    last = last / page * page;
-    if (first < last) ::madvise(static_cast<std::byte*>(start_) + first, last - first, MADV_DONTNEED);
-  }
-
- private:
-  void* start_;
-  std::size_t size_;
-};
-
-[[noreturn]] void cannot(const std::string& name, const std::string& what, int error) {
-  throw InputError(name, "cannot be " + what + ": " + std::generic_category().message(error));
-}
-
 /// Reads the start of the file with pread(), not through the map: a failing disk is then an error, not a signal.
 std::vector<std::byte> read_start(int descriptor, std::uint64_t file_size, const std::string& name) {
   std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(file_size, kNpyHeaderWindow)));
@@ -62,7 +34,7 @@ std::vector<std::byte> read_start(int descriptor, std::uint64_t file_size, const
   while (filled < start.size()) {
     const ssize_t count = ::pread(descriptor, start.data() + filled, start.size() - filled, static_cast<off_t>(filled));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) cannot(name, "read", errno);
+    if (count < 0) cannot_be(name, "read", errno);
     if (count == 0) break;  // became shorter since it was opened; the parser reports it
     filled += static_cast<std::size_t>(count);
   }
@@ -110,7 +82,7 @@ struct NpyFile::State {
 
   std::filesystem::path path;
   NpyHeader header;
-  Mapping mapping;
+  FileMapping mapping;
   MappedFile mapped;
 
   [[nodiscard]] std::size_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
@@ -132,9 +104,9 @@ NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows) {
   const std::string name = display_name(path);
   // Non-blocking: otherwise open() would wait for a named pipe instead of refusing it.
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (descriptor.get() < 0) cannot(name, "opened", errno);
+  if (descriptor.get() < 0) cannot_be(name, "opened", errno);
   struct stat status {};
-  if (::fstat(descriptor.get(), &status) != 0) cannot(name, "examined", errno);
+  if (::fstat(descriptor.get(), &status) != 0) cannot_be(name, "examined", errno);
   if (S_ISDIR(status.st_mode)) throw InputError(name, "is a folder", "give a .npy file");
   if (!S_ISREG(status.st_mode)) throw InputError(name, "is not a regular file", "give a .npy file on a disk");
 
@@ -151,7 +123,7 @@ NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows) {
     return NpyFile(
         std::make_unique<State>(path, std::move(header), descriptor.get(), static_cast<std::size_t>(file_size)));
   } catch (const std::system_error& error) {
-    cannot(name, "mapped into memory", error.code().value());
+    cannot_be(name, "mapped into memory", error.code().value());
   }
 }
 

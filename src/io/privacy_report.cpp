@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "io/result_json.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json ledger_json(const PrivacyReport& report) {
-  Json lines = Json::array();
+OrderedJson ledger_json(const PrivacyReport& report) {
+  OrderedJson lines = OrderedJson::array();
   for (const LedgerLine& line : report.ledger) {
     lines.push_back({{"who", line.who},
                      {"what", line.what},
@@ -28,12 +27,12 @@ std::string epsilon_text(double epsilon) {
 
 }  // namespace
 
-nlohmann::ordered_json privacy_json(const PrivacyReport& report) {
-  Json json = {{"sentence", privacy_claim(report)},
-               {"is_private", report.is_private},
-               {"mechanism", report.mechanism},
-               {"adjacency", report.adjacency},
-               {"unit", report.unit}};
+OrderedJson privacy_json(const PrivacyReport& report) {
+  OrderedJson json = {{"sentence", privacy_claim(report)},
+                      {"is_private", report.is_private},
+                      {"mechanism", report.mechanism},
+                      {"adjacency", report.adjacency},
+                      {"unit", report.unit}};
   if (!report.why_not.empty()) json["why_not"] = report.why_not;
   if (report.rows_moved > 0) json["rows_moved"] = report.rows_moved;
   if (!report.clip_kind.empty()) json["clip_kind"] = report.clip_kind;
@@ -52,7 +51,7 @@ nlohmann::ordered_json privacy_json(const PrivacyReport& report) {
   if (report.is_order_at_end) json["warning"] = "the order of epsilon_rdp is at an end of its grid";
   if (report.epsilon_budget > 0) json["epsilon_budget"] = report.epsilon_budget;
   json["ledger"] = ledger_json(report);
-  if (!report.views.empty()) json["views"] = Json::array();
+  if (!report.views.empty()) json["views"] = OrderedJson::array();
   for (const PrivacyView& view : report.views) {
     json["views"].push_back({{"who", view.who}, {"sigma", view.sigma}, {"epsilon_exact", view.epsilon_exact}});
   }

@@ -14,24 +14,22 @@
 namespace fedsinkhorn {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostDays = 20;
 
 /// Null for what is not a finite number.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(); }
 
 /// Null for no text.
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+OrderedJson text_or_null(const std::string& text) { return text.empty() ? OrderedJson() : OrderedJson(text); }
 
-Json sweep_json(const WorstCase& one) {
+OrderedJson sweep_json(const WorstCase& one) {
   return {{"radius", number(one.radius)}, {"worst_case_loss", number(one.loss)},
           {"lambda", number(one.lambda)}, {"transport_cost", number(one.transport_cost)},
           {"dual", number(one.dual)},     {"duality_gap", number(one.duality_gap())},
           {"is_binding", one.is_binding}, {"status", name_of(one.status)}};
 }
 
-Json day_json(const DayMove& move, const RiskResult& result, const RiskLabels& labels) {
+OrderedJson day_json(const DayMove& move, const RiskResult& result, const RiskLabels& labels) {
   const bool has_scenario = !stays(move, result);
   return {{"day", move.day},
           {"label", text_or_null(labels.given_day(move.day))},
@@ -39,13 +37,13 @@ Json day_json(const DayMove& move, const RiskResult& result, const RiskLabels& l
           {"loss_before", number(move.loss_before)},
           {"loss_after", number(move.loss_after)},
           {"cost", number(move.cost)},
-          {"scenario", has_scenario ? Json(move.scenario) : Json()},
-          {"scenario_label", has_scenario ? text_or_null(labels.given_scenario(move.scenario)) : Json()},
+          {"scenario", has_scenario ? OrderedJson(move.scenario) : OrderedJson()},
+          {"scenario_label", has_scenario ? text_or_null(labels.given_scenario(move.scenario)) : OrderedJson()},
           {"share", number(move.share)},
           {"stays", number(move.stays)}};
 }
 
-void add_worst_case(Json& json, const RiskResult& result, const RiskSummaryData& data) {
+void add_worst_case(OrderedJson& json, const RiskResult& result, const RiskSummaryData& data) {
   const WorstCase& worst = result.worst;
   json["status"] = name_of(result.status);
   json["expected_loss"] = number(result.expected_loss);
@@ -58,10 +56,10 @@ void add_worst_case(Json& json, const RiskResult& result, const RiskSummaryData&
   json["is_binding"] = worst.is_binding;
   json["entropic_primal"] = number(worst.entropic_primal);
   json["entropic_dual"] = number(worst.entropic_dual);
-  json["cvar_level"] = data.cvar_level > 0 ? Json(data.cvar_level) : Json();
-  json["value_at_risk"] = data.cvar_level > 0
-                              ? Json{{"before", number(result.value_at_risk)}, {"after", number(worst.value_at_risk)}}
-                              : Json();
+  json["cvar_level"] = data.cvar_level > 0 ? OrderedJson(data.cvar_level) : OrderedJson();
+  json["value_at_risk"] = data.cvar_level > 0 ? OrderedJson{{"before", number(result.value_at_risk)},
+                                                            {"after", number(worst.value_at_risk)}}
+                                              : OrderedJson();
   json["least_radius"] = number(result.least_radius);
   json["largest_radius"] = number(result.largest_radius);
   json["stays"] = number(result.stays);
@@ -72,7 +70,7 @@ void add_worst_case(Json& json, const RiskResult& result, const RiskSummaryData&
 }
 
 /// How the problem was posed, and the solve if both marginals are fixed.
-void add_formulation(Json& json, const RiskResult& result, double cvar_level) {
+void add_formulation(OrderedJson& json, const RiskResult& result, double cvar_level) {
   json["formulation"] = result.coupling ? "both marginals fixed" : "row marginal only";
   if (!result.coupling) return;
   json["note"] = fixed_loss_sentence(
@@ -91,28 +89,28 @@ std::string radius_line(const WorstCase& one) {
 }  // namespace
 
 std::string risk_summary_json(const RiskResult& result, const RiskSummaryData& data) {
-  Json json;
+  OrderedJson json;
   add_worst_case(json, result, data);
   add_formulation(json, result, data.cvar_level);
   json["rows"] = result.rows;
   json["columns"] = result.columns;
   json["dimension"] = result.dimension;
   json["passes"] = result.passes;
-  json["sweep"] = Json::array();
+  json["sweep"] = OrderedJson::array();
   for (const WorstCase& one : result.sweep) json["sweep"].push_back(sweep_json(one));
-  json["most_moved_days"] = Json::array();
+  json["most_moved_days"] = OrderedJson::array();
   for (const DayMove& move : most_moved(result.moves, kMostDays)) {
     json["most_moved_days"].push_back(day_json(move, result, data.labels));
   }
   json["policy"] = result.policy;
   json["client_count"] = result.client_count;
-  json["clients"] = Json::array();
+  json["clients"] = OrderedJson::array();
   for (const ClientReport& client : result.clients) json["clients"].push_back(client_json(client));
   json["simd"] = result.simd;
   json["threads"] = result.threads;
   json["wall_seconds"] = number(result.seconds);
   json["version"] = version();
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string worst_case_csv(const RiskResult& result, std::span<const std::string> scenario_labels) {

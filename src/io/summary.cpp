@@ -20,12 +20,10 @@
 namespace fedsinkhorn {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Of docs/summary.schema.json. Increases when a field is removed or changes its meaning.
 constexpr int kSummarySchemaVersion = 1;
 
-Json costs(const Costs& cost) {
+OrderedJson costs(const Costs& cost) {
   return {{"linear", cost.linear},
           {"entropy", cost.entropy},
           {"objective", cost.objective},
@@ -65,8 +63,8 @@ AgeStatistics statistics(std::span<const std::uint64_t> uses) {
   return result;
 }
 
-Json delay_json(const AgeStatistics& ages, std::span<const std::uint64_t> uses, std::uint64_t superseded) {
-  Json histogram = Json::object();
+OrderedJson delay_json(const AgeStatistics& ages, std::span<const std::uint64_t> uses, std::uint64_t superseded) {
+  OrderedJson histogram = OrderedJson::object();
   for (std::size_t age = 0; age < uses.size(); ++age) {
     if (uses[age] > 0) histogram[std::to_string(age)] = uses[age];
   }
@@ -75,9 +73,9 @@ Json delay_json(const AgeStatistics& ages, std::span<const std::uint64_t> uses, 
 }
 
 // All pairs together, then each pair; with very many clients, single pairs are only in delays.csv.
-Json delays_json(std::span<const DelayRow> delays, std::size_t clients) {
+OrderedJson delays_json(std::span<const DelayRow> delays, std::size_t clients) {
   constexpr std::size_t kMostClients = 16;
-  Json json;
+  OrderedJson json;
   for (const char slice : {'u', 'v'}) {
     std::vector<std::uint64_t> uses;
     std::uint64_t superseded = 0;
@@ -90,9 +88,9 @@ Json delays_json(std::span<const DelayRow> delays, std::size_t clients) {
     json[std::string(1, slice)] = delay_json(statistics(uses), uses, superseded);
   }
   if (clients > kMostClients) return json;
-  json["pairs"] = Json::array();
+  json["pairs"] = OrderedJson::array();
   for (const DelayRow& row : delays) {
-    Json pair = {{"slice", std::string(1, row.slice)}, {"from", row.from}, {"to", row.to}};
+    OrderedJson pair = {{"slice", std::string(1, row.slice)}, {"from", row.from}, {"to", row.to}};
     pair.update(delay_json(statistics(row.uses), row.uses, row.superseded));
     json["pairs"].push_back(pair);
   }
@@ -105,12 +103,12 @@ bool was_used(const OptionEntry& option, const Result& result) {
 }
 
 /// The requested options by field name. What actually ran overwrites them later.
-void add_options(Json& json, const Result& result, const Options& options, double epsilon) {
+void add_options(OrderedJson& json, const Result& result, const Options& options, double epsilon) {
   Problem problem;
   problem.epsilon = epsilon;
   for (const OptionEntry& option : option_table()) {
     if (!option.in_summary || !was_used(option, result)) continue;
-    json[std::string(option.field)] = visit_value(option, problem, options, [](const auto& value) -> Json {
+    json[std::string(option.field)] = visit_value(option, problem, options, [](const auto& value) -> OrderedJson {
       using Value = std::remove_cvref_t<decltype(value)>;
       if constexpr (std::is_enum_v<Value> || std::is_same_v<Value, KernelName>) {
         return name_of(value);
@@ -123,7 +121,7 @@ void add_options(Json& json, const Result& result, const Options& options, doubl
   }
 }
 
-void add_what_ran(Json& json, const Result& result, const Options& options) {
+void add_what_ran(OrderedJson& json, const Result& result, const Options& options) {
   json["rows"] = result.rows;
   json["columns"] = result.columns;
   json["targets"] = result.targets;
@@ -154,18 +152,19 @@ void add_what_ran(Json& json, const Result& result, const Options& options) {
 }
 
 /// Predictions beside measurements; the ratio is null where nothing was measured.
-Json explanation_json(const Result& result) {
-  Json json = {{"profile", result.explained_by}, {"formula", result.explanation_formula}};
+OrderedJson explanation_json(const Result& result) {
+  OrderedJson json = {{"profile", result.explained_by}, {"formula", result.explanation_formula}};
   for (const PredictedAndMeasured& figure : result.explanation) {
-    json[figure.what] = {{"predicted", figure.predicted},
-                         {"measured", figure.measured},
-                         {"ratio", figure.measured > 0 ? Json(figure.predicted / figure.measured) : Json()}};
+    json[figure.what] = {
+        {"predicted", figure.predicted},
+        {"measured", figure.measured},
+        {"ratio", figure.measured > 0 ? OrderedJson(figure.predicted / figure.measured) : OrderedJson()}};
   }
   json["notes"] = result.explanation_notes;
   return json;
 }
 
-Json target_json(const TargetResult& target, Norm norm) {
+OrderedJson target_json(const TargetResult& target, Norm norm) {
   return {{"status", name_of(target.status)},
           {"iterations", target.iterations},
           {"error", errors_json(norm, target.error)},
@@ -175,7 +174,7 @@ Json target_json(const TargetResult& target, Norm norm) {
 }  // namespace
 
 std::string summary_json(const Result& result, const Options& options, double epsilon) {
-  Json json;
+  OrderedJson json;
   json["schema_version"] = kSummarySchemaVersion;
   json["status"] = name_of(result.status);
   if (result.status == Status::client_lost) json["lost_clients"] = result.lost_clients;
@@ -194,11 +193,11 @@ std::string summary_json(const Result& result, const Options& options, double ep
   if (!result.privacy.mechanism.empty()) json["privacy"] = privacy_json(result.privacy);
   if (const std::string privacy = privacy_sentence(result, options); !privacy.empty()) json["privacy"] = privacy;
   json["client_count"] = result.client_count;
-  json["clients"] = Json::array();
+  json["clients"] = OrderedJson::array();
   for (const ClientReport& client : result.clients) json["clients"].push_back(client_json(client));
   if (result.targets > 1) {
     json["targets_solved_alone"] = result.targets_solved_alone;
-    json["per_target"] = Json::array();
+    json["per_target"] = OrderedJson::array();
     for (const TargetResult& target : result.per_target) {
       json["per_target"].push_back(target_json(target, result.norm));
     }

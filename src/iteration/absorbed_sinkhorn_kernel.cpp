@@ -2,21 +2,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/special_numbers.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
 #include "iteration/rebuilding.hpp"
 
 namespace fedsinkhorn {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 // Turns logarithms into values whose total over all clients is the mass.
 void AbsorbedSinkhorn::to_right_mass(std::vector<double>& logs) const {

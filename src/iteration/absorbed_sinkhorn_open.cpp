@@ -5,10 +5,10 @@
 // exponential per entry and one write of K. (In the log domain: three reads and up to four exponentials.)
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/special_numbers.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
@@ -17,8 +17,6 @@
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Exponents of the entries that matter are at most the logarithm of this, so their rounding errors are that many times
 // those of a kernel around the solution.

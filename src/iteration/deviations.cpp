@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/special_numbers.hpp"
+
 namespace fedsinkhorn {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 Deviations::Deviations(std::size_t size, std::vector<const double*> masses)
     : size_(size), masses_(std::move(masses)), logs_(masses_.size() * size, 0.0) {
   for (std::size_t k = 0; k < masses_.size(); ++k) {

@@ -15,6 +15,7 @@
 
 #include "comm/secure_sums.hpp"
 #include "core/exact_sum.hpp"
+#include "core/special_numbers.hpp"
 #include "cost/cost_source.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "mechanism/marginal_plan.hpp"
@@ -24,8 +25,6 @@
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Whether every client has all masses, or they are uniform.
 bool has_public_masses(const CheckedProblem& problem) { return !problem.input.parts.a; }

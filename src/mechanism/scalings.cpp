@@ -13,18 +13,16 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "core/marginal_error.hpp"
 #include "core/names.hpp"
+#include "core/special_numbers.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "mechanism/clip.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::string_view kPapers = "paper";
 /// Iterations between two looks at whether somebody wants to stop.
 constexpr std::int64_t kBetweenLooks = 16;

@@ -23,12 +23,6 @@
 namespace fedsinkhorn {
 namespace {
 
-using namespace anderson;  // the rules
-
-// Positions of the sums in a note. Those from kDx on exist only if there is an earlier round to form differences with.
-enum Sum : std::size_t { kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kPairs };
-enum Maximum : std::size_t { kLargestResidual, kLargestStep };
-
 ExactSum sum(std::span<const double> x) {
   ExactSum total;
   for (const double value : x) total.add(value);
@@ -70,7 +64,7 @@ std::vector<double> regularized_solution(const Square& matrix, const std::vector
   }
   double trace = 0;
   for (std::size_t i = 0; i < k; ++i) trace += normal[i][i];
-  for (std::size_t i = 0; i < k; ++i) normal[i][i] += kRegularization * trace / static_cast<double>(k);
+  for (std::size_t i = 0; i < k; ++i) normal[i][i] += anderson::kRegularization * trace / static_cast<double>(k);
 
   // Cholesky factorisation in place, column by column, and both substitutions.
   for (std::size_t l = 0; l < k; ++l) {
@@ -112,6 +106,11 @@ class Anderson final : public Acceleration {
   [[nodiscard]] std::int64_t rejected() const override { return control_.rejected; }
 
  private:
+  // Positions of the sums in a note. Those from kDx on exist only if there is an earlier round to form differences
+  // with.
+  enum Sum : std::size_t { kDual, kDualAfter, kResidual2, kWeights, kResidual, kDx, kDxR, kDxDr, kPairs };
+  enum Maximum : std::size_t { kLargestResidual, kLargestStep };
+
   /// This client's slices of a point.
   struct Point {
     std::vector<double> log_x, residual, log_image;
@@ -128,7 +127,7 @@ class Anderson final : public Acceleration {
   void begin(std::span<const double> b);
   void describe_point(const RoundOfTarget& round, Note& note);
   void describe_difference(Note& note);
-  [[nodiscard]] static Seen seen_in(const Note& note);
+  [[nodiscard]] static anderson::Seen seen_in(const Note& note);
   [[nodiscard]] Mixture shorten();
   void push(const Note& note);
   void remember_more(double residual2);
@@ -155,7 +154,7 @@ class Anderson final : public Acceleration {
   double sum_residual_ = 0;  // of the newest point, weighted
 
   std::vector<double> gamma_;  // of the point to try; empty: the plain image
-  StepControl control_;
+  anderson::StepControl control_;
 };
 
 void Anderson::begin(std::span<const double> b) {
@@ -235,7 +234,7 @@ void Anderson::describe_difference(Note& note) {
   ops_.exact_dots(pairs_.data(), pairs_.size(), m, note.sums.data() + kDxR);
 }
 
-Seen Anderson::seen_in(const Note& note) {
+anderson::Seen Anderson::seen_in(const Note& note) {
   const double dual = note.sums[kDual].total();
   const double dual_after = note.sums[kDualAfter].total();
   return {std::isfinite(dual) && std::isfinite(dual_after), dual, dual_after, note.sums[kResidual2].total(),
@@ -243,9 +242,9 @@ Seen Anderson::seen_in(const Note& note) {
 }
 
 Mixture Anderson::decide(const Note& note) {
-  const Seen seen = seen_in(note);
+  const anderson::Seen seen = seen_in(note);
   if (is_proposal() && !control_.accepts(seen)) return shorten();
-  if (control_.accept(seen, !is_proposal())) drop_differences(kKeptAfterRejection);
+  if (control_.accept(seen, !is_proposal())) drop_differences(anderson::kKeptAfterRejection);
   push(note);
   remember_more(seen.residual2);
   extrapolate();
@@ -255,7 +254,7 @@ Mixture Anderson::decide(const Note& note) {
 // Moves back towards the image, or to the image itself.
 Mixture Anderson::shorten() {
   if (control_.reject()) {
-    for (double& gamma : gamma_) gamma *= kShrink;
+    for (double& gamma : gamma_) gamma *= anderson::kShrink;
   } else {
     gamma_.clear();
     has_latest_ = false;

@@ -11,9 +11,9 @@ namespace fedsinkhorn {
 namespace {
 
 /// Edges per entry that the elimination of a row adds. With 1, conjugate gradients need up to a quarter more products.
-constexpr std::size_t kSamples = 2;
+constexpr std::size_t kSamplesOfRow = 2;
 /// Compared with a damping of at least 1e-15.
-constexpr double kNegligible = 1e-20;
+constexpr double kNegligibleWeight = 1e-20;
 /// Rows that a thread eliminates at a time.
 constexpr std::size_t kRowsEach = 64;
 
@@ -34,7 +34,7 @@ void tidy(std::vector<SparseEntry>& edges) {
 
 std::vector<SparseEntry> edges_of(const SparseRows& plan, Range rows, std::span<const double> root_c) {
   std::vector<SparseEntry> edges;
-  SampledClique clique(kSamples);
+  SampledClique clique(kSamplesOfRow);
   std::vector<Spoke> spokes;
   for (std::size_t i = rows.first; i < rows.last; ++i) {
     spokes.clear();
@@ -45,7 +45,7 @@ std::vector<SparseEntry> edges_of(const SparseRows& plan, Range rows, std::span<
     }
     Draws draw(i);
     clique.eliminate(spokes, total, draw, [&](std::size_t k, std::size_t l, double weight) {
-      if (!(weight > kNegligible * root_c[k] * root_c[l] && std::isfinite(weight))) return;
+      if (!(weight > kNegligibleWeight * root_c[k] * root_c[l] && std::isfinite(weight))) return;
       edges.push_back({std::min(k, l) * root_c.size() + std::max(k, l), weight});
     });
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 512;
 
 /// Entries of B and of its products are compared with 1, to which damping adds at least 1e-15.
-constexpr double kNegligible = 1e-18;
+constexpr double kNegligibleEntry = 1e-18;
 
 double dot(std::span<const double> x, std::span<const double> y) {
   return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
@@ -77,7 +77,7 @@ class DenseSystem final : public NewtonSystem {
   static void scale(double* row, double row_scale, std::span<const double> column_scale) {
     for (std::size_t j = 0; j < column_scale.size(); ++j) {
       const double entry = row[j] * (row_scale * column_scale[j]);
-      row[j] = entry < kNegligible ? 0 : entry;
+      row[j] = entry < kNegligibleEntry ? 0 : entry;
     }
   }
 
@@ -89,7 +89,7 @@ class DenseSystem final : public NewtonSystem {
       double* row = matrix.row(i);
       for (std::size_t j = 0; j <= i; ++j) {
         const double entry = null_[i] * null_[j] / norm2 - row[j];
-        row[j] = std::abs(entry) < kNegligible ? 0 : entry;
+        row[j] = std::abs(entry) < kNegligibleEntry ? 0 : entry;
       }
       row[i] += 1 + damping;
     });

@@ -9,9 +9,9 @@ namespace {
 
 /// Edges per neighbour that the elimination of a column adds. With 1 the graph does not grow; with 2 conjugate
 /// gradients need up to a fifth fewer products, but the factor takes four times as long.
-constexpr std::size_t kSamples = 1;
+constexpr std::size_t kSamplesOfColumn = 1;
 /// Keeps the matrix of a graph of several parts positive definite.
-constexpr double kLeastDamping = 1e-15;
+constexpr double kLeastFactorDamping = 1e-15;
 
 /// Columns that are not eliminated yet, those with the fewest edges first. Edges are counted roughly.
 class Queue {
@@ -95,13 +95,13 @@ LaplacianFactor::LaplacianFactor(std::span<const SparseEntry> edges, std::span<c
   Graph graph = graph_of(edges, m);
   Queue queue(sizes_of(graph));
   std::vector<double> damped(m);
-  damping = std::max(damping, kLeastDamping);
+  damping = std::max(damping, kLeastFactorDamping);
   // Tiny masses must not become 0: they are divided by.
   constexpr double tiny = std::numeric_limits<double>::min();
   for (std::size_t j = 0; j < m; ++j) {
     damped[j] = root_c_[j] > 0 ? std::max(damping * root_c_[j] * root_c_[j], tiny) : 1;
   }
-  SampledClique clique(kSamples);
+  SampledClique clique(kSamplesOfColumn);
   Draws draw(m);
   std::vector<double> weights(m);
   std::vector<Spoke> spokes;

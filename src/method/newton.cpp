@@ -17,14 +17,11 @@
 
 #include "method/acceleration.hpp"
 #include "method/newton_system.hpp"
+#include "method/safeguard.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-enum Sum : std::size_t { kDual, kDualAfter, kError, kPredicted, kSums };
-
-/// Rounding error of F, relative to the mass.
-constexpr double kRounding = 1e-12;
 /// Once noise was seen, gains up to this many times the slack may be noise alone.
 constexpr double kNoiseAlone = 4;
 constexpr double kLeastDamping = 1e-5;
@@ -36,8 +33,6 @@ constexpr double kMostDamping = 10;
 /// Damping below this is rounding error; none at all may leave the matrix singular.
 constexpr double kNoDamping = 1e-13;
 constexpr double kTiny = 1e-15;
-/// Rejected rounds may not outnumber the accepted ones by more than this.
-constexpr std::int64_t kRejectionsForFree = 10;
 /// A column with less than this share of its mass counts as having that share: no step can double it in one go.
 constexpr double kLeastShare = 1e-9;
 /// The first-order residual (b - c) / c sums up to zero over every component of the plan, but is much too large where c
@@ -48,7 +43,7 @@ class Newton final : public Acceleration {
  public:
   explicit Newton(const MethodSettings& settings)
       : reach_(std::min(settings.reach, kReach)),
-        slack_(kRounding * settings.mass),
+        slack_(kDualRounding * settings.mass),
         threads_(settings.threads),
         keeps_system_(!settings.is_one_of_many) {}
 
@@ -66,6 +61,9 @@ class Newton final : public Acceleration {
   [[nodiscard]] std::int64_t products() const override { return products_ + (system_ ? system_->products() : 0); }
 
  private:
+  // Positions of the sums in a note.
+  enum Sum : std::size_t { kDual, kDualAfter, kError, kPredicted, kSums };
+
   /// This client's slices of a point, and what is known about it.
   struct Point {
     std::vector<double> x, c, u;

@@ -10,25 +10,20 @@
 // z may have grown since, so the dual value is checked too, and a round that lowers it is undone.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/special_numbers.hpp"
 #include "method/acceleration.hpp"
+#include "method/safeguard.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Rounds over which a rate is measured.
 constexpr std::int64_t kRoundsEach = 10;
 /// If the measured rate is this close to omega - 1, omega is reduced.
 constexpr double kClose = 0.02;
 constexpr double kLess = 0.98;
 constexpr double kMostOmega = 1.99;
-constexpr double kRounding = 1e-12;  // of the mass
-/// Rejected rounds may not outnumber the accepted ones by more than this.
-constexpr std::int64_t kRejectionsForFree = 10;
-
-enum Sum : std::size_t { kDual, kGain, kError, kSums };
 
 /// The largest omega for which no half-step whose ratios stay below z lowers the dual value.
 double safe_omega(double z) {
@@ -46,7 +41,7 @@ double safe_omega(double z) {
 
 class Overrelaxation final : public Acceleration {
  public:
-  explicit Overrelaxation(double mass) : slack_(kRounding * mass) {}
+  explicit Overrelaxation(double mass) : slack_(kDualRounding * mass) {}
 
   [[nodiscard]] double relaxation() const override { return omega_; }
   void describe(const RoundOfTarget& round, Note& note) override;
@@ -57,6 +52,9 @@ class Overrelaxation final : public Acceleration {
   [[nodiscard]] std::int64_t rejected() const override { return rejected_; }
 
  private:
+  // Positions of the sums in a note.
+  enum Sum : std::size_t { kDual, kGain, kError, kSums };
+
   double omega_ = 1;
   double wanted_ = 1;  // according to the rate
   double dual_ = -kInfinity;

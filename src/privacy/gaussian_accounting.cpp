@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/special_numbers.hpp"
+
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void require(bool holds, const char* what, double value) {
   if (!holds) throw std::invalid_argument(fmt::format("{} must not be {}", what, value));

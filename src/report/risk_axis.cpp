@@ -12,8 +12,8 @@
 namespace fedsinkhorn::risk_drawing {
 namespace {
 
-constexpr double kGlyph = 7.5;  ///< pixels per character of a label
-constexpr double kFar = 1e4;    ///< pixels; nothing is drawn farther away
+constexpr double kLabelGlyph = 7.5;  ///< pixels per character of a label
+constexpr double kFar = 1e4;         ///< pixels; nothing is drawn farther away
 
 /// With a minus sign instead of a hyphen.
 std::string with_minus(std::string text) {
@@ -75,7 +75,7 @@ std::vector<Tick> log_ticks(const Axis& axis, int labels) {
     if (value < axis.low || value > axis.high) return;
     Tick tick{axis.at(value), ""};
     const std::string label = log_label(factor, exponent, is_plain);
-    const double half = kGlyph * (is_plain ? static_cast<double>(label.size()) : factor > 1 ? 8 : 5) / 2;
+    const double half = kLabelGlyph * (is_plain ? static_cast<double>(label.size()) : factor > 1 ? 8 : 5) / 2;
     const bool is_free = std::ranges::none_of(taken, [&](const std::pair<double, double>& other) {
       return tick.at - half < other.second + 6 && tick.at + half > other.first - 6;
     });

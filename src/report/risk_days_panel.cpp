@@ -14,9 +14,9 @@ using svg::kLine;
 using svg::kMuted;
 using svg::Out;
 
-constexpr double kLeft = 690;
-constexpr double kRight = kWidth - kMargin;
-constexpr double kTop = 132;
+constexpr double kDaysLeft = 690;
+constexpr double kDaysRight = kWidth - kMargin;
+constexpr double kDaysTop = 132;
 constexpr double kFirstRow = 172;
 constexpr double kRowHeight = 46;
 constexpr std::size_t kRows = 12;
@@ -41,17 +41,18 @@ void write_row(Out out, double y, const DayMove& move, double share, double long
   const RiskLabels labels{data.day_labels, data.first_day, data.scenario_labels};
   const double bar = std::max(1.5, kLongestBar * share / longest);
   fmt::format_to(out, "<g class=\"day\">\n");
-  write_text(out, kLeft, y + 13, label_text(labels.day(move.day), 13, kDayRoom), {.weight = "600"});
-  write_text(out, kRight, y + 13, destination(move, data.result, labels), {.colour = kMuted, .anchor = "end"});
+  write_text(out, kDaysLeft, y + 13, label_text(labels.day(move.day), 13, kDayRoom), {.weight = "600"});
+  write_text(out, kDaysRight, y + 13, destination(move, data.result, labels), {.colour = kMuted, .anchor = "end"});
   fmt::format_to(out,
                  "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"12\" rx=\"2\" fill=\"{}\" "
                  "opacity=\"0.75\"/>\n",
-                 kLeft, y + 20, bar, kAfter);
-  write_text(out, kLeft + bar + 7, y + 30.5, percent_text(share), {.size = 12.5});
-  write_text(out, kRight, y + 30.5,
+                 kDaysLeft, y + 20, bar, kAfter);
+  write_text(out, kDaysLeft + bar + 7, y + 30.5, percent_text(share), {.size = 12.5});
+  write_text(out, kDaysRight, y + 30.5,
              fmt::format("loss {} → {}", number_text(move.loss_before), number_text(move.loss_after)),
              {.size = 12.5, .colour = kMuted, .anchor = "end"});
-  fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\"/>\n</g>\n", kLeft, y + 39, kRight, kLine);
+  fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\"/>\n</g>\n", kDaysLeft, y + 39, kDaysRight,
+                 kLine);
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ void write_days_panel(Out out, const RiskPictureData& data) {
   std::string caption = "part of the transport cost; the likeliest scenario and its share";
   if (days.empty()) caption = "no day is moved";
   if (result.moves.empty()) caption = "days stay with their clients: they are not known here";
-  write_heading(out, kLeft, kTop, "Days moved most", caption);
+  write_heading(out, kDaysLeft, kDaysTop, "Days moved most", caption);
   const double whole = whole_cost(result);
   const double longest = days.empty() ? 1 : part_of_cost(days.front()) / whole;
   double y = kFirstRow;

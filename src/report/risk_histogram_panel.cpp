@@ -14,8 +14,8 @@ namespace {
 
 using svg::Out;
 
-constexpr double kTop = 466;  ///< of the panel
-constexpr Box kPlot{118, 532, 628, 700};
+constexpr double kHistogramTop = 466;  ///< of the panel
+constexpr Box kHistogramPlot{118, 532, 628, 700};
 
 double drawable_mass(double mass) { return is_drawable(mass) && mass > 0 ? mass : 0; }
 
@@ -54,45 +54,45 @@ struct Marker {
 void write_marker(Out out, const Axis& x, const Marker& marker, double other, int level) {
   if (!is_drawable(marker.value) || marker.value < x.low || marker.value > x.high) return;
   const double at = x.at(marker.value);
-  const double top = kPlot.top - 3 - 15 * level;
+  const double top = kHistogramPlot.top - 3 - 15 * level;
   const std::string text = fmt::format("{} {}", marker.name, number_text(marker.value));
   fmt::format_to(out,
                  "<path class=\"marker\" d=\"M{:.1f} {:.1f}V{:.1f}\" stroke=\"{}\" stroke-width=\"1.6\" "
                  "stroke-dasharray=\"7 5\"/>\n",
-                 at, kPlot.bottom, top - 10, marker.colour);
+                 at, kHistogramPlot.bottom, top - 10, marker.colour);
   const double width = kGlyph * 12 * svg::length_of(text);
   const bool has_left = at - 5 - width > kMargin;
-  const bool has_right = at + 5 + width < kPlot.right + 10;
+  const bool has_right = at + 5 + width < kHistogramPlot.right + 10;
   const bool is_left = has_left && (!has_right || marker.value < other);
   write_text(out, is_left ? at - 5 : at + 5, top, text,
              {.size = 12, .colour = marker.colour, .anchor = is_left ? "end" : "start"});
 }
 
 void write_legend(Out out, bool has_before) {
-  constexpr double kRow = kTop - 11;
+  constexpr double kRow = kHistogramTop - 11;
   fmt::format_to(out, "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"11\" fill=\"{}\" opacity=\"0.45\"/>\n",
-                 kPlot.right - 56, kRow, kAfter);
-  write_text(out, kPlot.right - 36, kTop, "after", {.size = 12.5});
+                 kHistogramPlot.right - 56, kRow, kAfter);
+  write_text(out, kHistogramPlot.right - 36, kHistogramTop, "after", {.size = 12.5});
   if (!has_before) return;
   fmt::format_to(out,
                  "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"11\" fill=\"none\" stroke=\"{}\" "
                  "stroke-width=\"1.8\"/>\n",
-                 kPlot.right - 134, kRow, kBefore);
-  write_text(out, kPlot.right - 114, kTop, "before", {.size = 12.5});
+                 kHistogramPlot.right - 134, kRow, kBefore);
+  write_text(out, kHistogramPlot.right - 114, kHistogramTop, "before", {.size = 12.5});
 }
 
 void write_bins(Out out, const RiskPictureData& data) {
   const RiskResult& result = data.result;
   const Range losses{result.histogram.first, result.histogram.last};
-  const Axis x = linear_axis(losses, kPlot.left, kPlot.right, 0.02, 0.02);
+  const Axis x = linear_axis(losses, kHistogramPlot.left, kHistogramPlot.right, 0.02, 0.02);
   const LossHistogram histogram = visible(result.histogram, x);
   Range shares{0, 0};
   for (const double mass : histogram.before) shares.add(100 * drawable_mass(mass));
   for (const double mass : histogram.after) shares.add(100 * drawable_mass(mass));
-  Axis y = linear_axis(shares, kPlot.bottom, kPlot.top, 0, 0.06);
+  Axis y = linear_axis(shares, kHistogramPlot.bottom, kHistogramPlot.top, 0, 0.06);
   y.low = 0;
 
-  write_axes(out, kPlot, x, y, "loss", "share of mass (%)");
+  write_axes(out, kHistogramPlot, x, y, "loss", "share of mass (%)");
   if (!histogram.after.empty()) {
     fmt::format_to(out, "<path class=\"after\" d=\"{}Z\" fill=\"{}\" opacity=\"0.45\"/>\n",
                    staircase(histogram.after, histogram, x, y), kAfter);
@@ -116,7 +116,7 @@ void write_histogram_panel(Out out, const RiskPictureData& data) {
   fmt::format_to(out, "<g class=\"histogram\">\n");
   const bool has_bins = (!histogram.before.empty() || !histogram.after.empty()) && is_drawable(histogram.first) &&
                         is_drawable(histogram.last) && histogram.last >= histogram.first;
-  write_heading(out, kMargin, kTop, "Losses before and after",
+  write_heading(out, kMargin, kHistogramTop, "Losses before and after",
                 has_bins ? "how the mass of all days is spread over losses" : "no losses are known: nothing to draw");
   if (has_bins) {
     write_legend(out, !histogram.before.empty());

@@ -19,8 +19,8 @@ namespace {
 using svg::kMuted;
 using svg::Out;
 
-constexpr double kTop = 132;  ///< of the panel
-constexpr Box kPlot{118, 172, 628, 392};
+constexpr double kRadiusTop = 132;  ///< of the panel
+constexpr Box kRadiusPlot{118, 172, 628, 392};
 
 struct Drawing {
   std::vector<CurvePoint> points;
@@ -46,10 +46,11 @@ Axis radius_axis(std::span<const CurvePoint> points) {
     range.add(point.radius);
     if (point.radius > 0) positive.add(point.radius);
   }
-  if (!positive.is_empty() && positive.high > 10 * positive.low) return log_axis(positive, kPlot.left, kPlot.right);
+  if (!positive.is_empty() && positive.high > 10 * positive.low)
+    return log_axis(positive, kRadiusPlot.left, kRadiusPlot.right);
   if (points.size() == 1) range.add(0);  // one point alone: with room on both sides
   const bool is_alone = points.size() == 1;
-  Axis axis = linear_axis(range, kPlot.left, kPlot.right, is_alone ? 0 : 0.03, is_alone ? 1 : 0.04);
+  Axis axis = linear_axis(range, kRadiusPlot.left, kRadiusPlot.right, is_alone ? 0 : 0.03, is_alone ? 1 : 0.04);
   axis.low = std::max(axis.low, 0.0);
   return axis;
 }
@@ -65,7 +66,7 @@ Axis loss_axis(std::span<const CurvePoint> points, double expected) {
   }
   const double width = losses.high - losses.low;
   if (!duals.is_empty()) losses.add(width > 0 ? std::min(duals.high, losses.high + 0.6 * width) : duals.high);
-  return linear_axis(losses, kPlot.bottom, kPlot.top, 0.1, 0.08);
+  return linear_axis(losses, kRadiusPlot.bottom, kRadiusPlot.top, 0.1, 0.08);
 }
 
 Drawing drawing_of(const RiskResult& result) {
@@ -119,7 +120,7 @@ struct Place {
 };
 
 constexpr double kStep = 4;  ///< pixels between places of a line
-constexpr int kAcross = static_cast<int>((kPlot.right - kPlot.left) / kStep);
+constexpr int kAcross = static_cast<int>((kRadiusPlot.right - kRadiusPlot.left) / kStep);
 
 /// Where labels would hide something: along the curve and the line of the loss before.
 std::vector<Place> taken_places(std::span<const Knot> knots, std::optional<double> line) {
@@ -132,7 +133,7 @@ std::vector<Place> taken_places(std::span<const Knot> knots, std::optional<doubl
       places.push_back({std::lerp(knots[k].x, next.x, t), std::lerp(knots[k].y, next.y, t)});
     }
   }
-  for (int k = 0; line && k < kAcross; ++k) places.push_back({kPlot.left + kStep * k, *line});
+  for (int k = 0; line && k < kAcross; ++k) places.push_back({kRadiusPlot.left + kStep * k, *line});
   return places;
 }
 
@@ -144,9 +145,9 @@ void write_point_label(Out out, Place at, const std::string& text, std::vector<P
   for (const double dy : {20.0, -20.0, 36.0, -36.0, 60.0, -60.0, 90.0, -90.0}) {
     for (const double dx : {0.5, -0.5, 0.0, 0.25, -0.25}) {
       const double middle =
-          std::clamp(at.x + dx * (width + 20), kPlot.left + width / 2 + 6, kPlot.right - width / 2 - 2);
+          std::clamp(at.x + dx * (width + 20), kRadiusPlot.left + width / 2 + 6, kRadiusPlot.right - width / 2 - 2);
       const Box box{middle - width / 2, at.y + dy - 9, middle + width / 2, at.y + dy + 9};
-      if (box.top < kPlot.top || box.bottom > kPlot.bottom) continue;
+      if (box.top < kRadiusPlot.top || box.bottom > kRadiusPlot.bottom) continue;
       const auto covered = std::ranges::count_if(taken, [&](const Place& place) {
         return place.x >= box.left && place.x <= box.right && place.y >= box.top && place.y <= box.bottom;
       });
@@ -173,15 +174,15 @@ void write_before(Out out, double y, const std::string& text, std::span<const Pl
   fmt::format_to(
       out,
       "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"7 5\" fill=\"none\"/>\n",
-      kPlot.left, y, kPlot.right, kBefore);
+      kRadiusPlot.left, y, kRadiusPlot.right, kBefore);
   const double width = kGlyph * 12.5 * svg::length_of(text);
   double least = std::numeric_limits<double>::infinity();
   Place best;
   for (const bool is_right : {true, false}) {
     for (const double dy : {-6.0, 15.0}) {
-      const double left = is_right ? kPlot.right - 6 - width : kPlot.left + 6;
+      const double left = is_right ? kRadiusPlot.right - 6 - width : kRadiusPlot.left + 6;
       const Box box{left, y + dy - 11, left + width, y + dy + 3};
-      if (box.top < kPlot.top || box.bottom > kPlot.bottom) continue;
+      if (box.top < kRadiusPlot.top || box.bottom > kRadiusPlot.bottom) continue;
       const auto covered = std::ranges::count_if(taken, [&](const Place& place) {
         return place.y != y && place.x >= box.left && place.x <= box.right && place.y >= box.top &&
                place.y <= box.bottom;
@@ -203,7 +204,8 @@ void write_curve(Out out, const RiskResult& result, const Drawing& drawing) {
   fmt::format_to(out,
                  "<clipPath id=\"radius-plot\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>"
                  "</clipPath>\n<g clip-path=\"url(#radius-plot)\">\n",
-                 kPlot.left, kPlot.top - 4, kPlot.right - kPlot.left + 6, kPlot.bottom - kPlot.top + 4);
+                 kRadiusPlot.left, kRadiusPlot.top - 4, kRadiusPlot.right - kRadiusPlot.left + 6,
+                 kRadiusPlot.bottom - kRadiusPlot.top + 4);
   write_band(out, knots, drawing.knots(&CurvePoint::dual));
   if (knots.size() == 1) write_tangent(out, drawing);
   fmt::format_to(out,
@@ -232,8 +234,9 @@ void write_curve(Out out, const RiskResult& result, const Drawing& drawing) {
 
 void write_sentence(Out out, const RiskResult& result, double cvar_level) {
   constexpr double kLeading = 24;
-  write_heading(out, kMargin, kTop, "Both marginals are fixed", "days and scenarios are coupled; losses stay as given");
-  double y = kTop + 66;
+  write_heading(out, kMargin, kRadiusTop, "Both marginals are fixed",
+                "days and scenarios are coupled; losses stay as given");
+  double y = kRadiusTop + 66;
   for (const std::string& line : wrapped(fixed_loss_sentence(number_text(result.worst.loss), cvar_level), 62)) {
     write_text(out, kMargin, y, line, {.size = 15.5});
     y += kLeading;
@@ -256,15 +259,15 @@ void write_radius_panel(Out out, const RiskPictureData& data) {
   if (result.coupling) {
     write_sentence(out, result, data.cvar_level);
   } else if (const Drawing drawing = drawing_of(result); !drawing.points.empty()) {
-    write_heading(out, kMargin, kTop, "Worst case against the radius",
+    write_heading(out, kMargin, kRadiusTop, "Worst case against the radius",
                   drawing.points.size() > 1
                       ? "shaded: up to the bound on what any distribution within the radius can lose"
                       : "one radius alone; shaded: up to the upper bound; dotted: the slope, λ");
-    write_axes(out, kPlot, drawing.radius, drawing.loss, "radius (largest mean cost of moving a day)",
+    write_axes(out, kRadiusPlot, drawing.radius, drawing.loss, "radius (largest mean cost of moving a day)",
                measure_text(data.cvar_level));
     write_curve(out, result, drawing);
   } else {
-    write_heading(out, kMargin, kTop, "Worst case against the radius", "no worst case is known: nothing to draw");
+    write_heading(out, kMargin, kRadiusTop, "Worst case against the radius", "no worst case is known: nothing to draw");
   }
   fmt::format_to(out, "</g>\n");
 }

@@ -16,9 +16,9 @@
 #include "report/svg.hpp"
 
 namespace fedsinkhorn {
+namespace transport_drawing {
 namespace {
 
-using svg::escaped;
 using svg::kInk;
 using svg::kLine;
 using svg::kMuted;
@@ -333,9 +333,7 @@ void write_figures(Out out, const TransportPictureData& data) {
   fmt::format_to(out, "</g>\n");
 }
 
-}  // namespace
-
-std::string transport_picture(const TransportPictureData& data) {
+std::string drawn(const TransportPictureData& data) {
   if (data.source.size() % 2 != 0 || data.target.size() % 2 != 0 || data.moved.size() != data.source.size()) {
     throw std::invalid_argument("transport_picture: points are pairs of coordinates, and every source point is moved");
   }
@@ -346,19 +344,24 @@ std::string transport_picture(const TransportPictureData& data) {
                  "height=\"{1:.0f}\" role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, "
                  "'Helvetica Neue', Arial, sans-serif\" fill=\"{2}\">\n",
                  kWidth, kHeight, kInk);
-  fmt::format_to(out, "<title>{}</title>\n", escaped(data.title));
+  fmt::format_to(out, "<title>{}</title>\n", svg::escaped(data.title));
   // An opaque background, so that the picture looks the same in a dark viewer.
   fmt::format_to(out, "<rect width=\"{:.0f}\" height=\"{:.0f}\" rx=\"14\" fill=\"#ffffff\"/>\n", kWidth, kHeight);
   fmt::format_to(out, "<text x=\"{:.1f}\" y=\"58\" font-size=\"26\" font-weight=\"700\">{}</text>\n", kMargin,
-                 escaped(data.title));
+                 svg::escaped(data.title));
   fmt::format_to(out, "<text x=\"{:.1f}\" y=\"86\" font-size=\"15\" fill=\"{}\">{}</text>\n", kMargin, kMuted,
-                 escaped(data.subtitle));
+                 svg::escaped(data.subtitle));
   write_frames(out, data);
   write_convergence(out, data);
   write_figures(out, data);
   svg += "</svg>\n";
   return svg;
 }
+
+}  // namespace
+}  // namespace transport_drawing
+
+std::string transport_picture(const TransportPictureData& data) { return transport_drawing::drawn(data); }
 
 void barycentric_projection(std::span<const double> plan_rows, std::span<const double> target,
                             std::span<double> moved) {

@@ -11,6 +11,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/parallel.hpp"
+#include "core/special_numbers.hpp"
 #include "cost/cost_input.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "risk/given.hpp"
@@ -19,7 +20,6 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kMostDays = std::uint64_t{1} << 40U;
 
 /// Which rows belong to whom.
@@ -123,7 +123,7 @@ std::unique_ptr<CostSource> source_of(const RiskProblem& problem, const Days& da
 }
 
 /// What is wrong with a day's costs, or nothing.
-struct BadCost {
+struct BadDay {
   std::size_t day = std::numeric_limits<std::size_t>::max();
   std::size_t scenario = 0;
   double cost = 0;
@@ -131,7 +131,7 @@ struct BadCost {
 };
 
 /// The least cost of a day and the largest loss at that cost.
-void find_nearest(const double* costs, std::size_t day, Days& days, BadCost& bad) {
+void find_nearest(const double* costs, std::size_t day, Days& days, BadDay& bad) {
   double least = kInfinity;
   double loss = -kInfinity;
   for (std::size_t j = 0; j < days.scenarios(); ++j) {
@@ -149,7 +149,7 @@ void find_nearest(const double* costs, std::size_t day, Days& days, BadCost& bad
   days.nearest_loss[day] = loss;
 }
 
-[[noreturn]] void refuse(const RiskProblem& problem, const Days& days, std::size_t before, const BadCost& bad) {
+[[noreturn]] void refuse(const RiskProblem& problem, const Days& days, std::size_t before, const BadDay& bad) {
   const std::string name = has_points(problem) ? problem.names.returns : problem.names.costs;
   const std::size_t row = days.numbers[bad.day] - before + 1;
   if (bad.none_allowed) {
@@ -166,7 +166,7 @@ void scan_costs(const RiskProblem& problem, std::size_t before, const RiskComput
   days.nearest_loss.resize(days.own());
   if (!days.costs) return;
   const std::size_t blocks = (days.own() + cpu::kRowBlock - 1) / cpu::kRowBlock;
-  std::vector<BadCost> bad(static_cast<std::size_t>(std::max(1, computing.threads)));
+  std::vector<BadDay> bad(static_cast<std::size_t>(std::max(1, computing.threads)));
   std::vector<std::optional<DayCosts>> readers(bad.size());
   parallel_chunks(computing.threads, blocks, [&](std::size_t block, std::size_t thread) {
     if (computing.stop.is_made()) return;
@@ -177,7 +177,7 @@ void scan_costs(const RiskProblem& problem, std::size_t before, const RiskComput
     for (std::size_t k = 0; k < count; ++k) find_nearest(rows[k], first + k, days, bad[thread]);
   });
   computing.stop.throw_if_made();
-  const BadCost& first = *std::ranges::min_element(bad, {}, &BadCost::day);
+  const BadDay& first = *std::ranges::min_element(bad, {}, &BadDay::day);
   if (first.day < days.own()) refuse(problem, days, before, first);
 }
 

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "comm/agreement.hpp"
+#include "core/special_numbers.hpp"
 #include "risk/tail_search.hpp"
 #include "solve/gather_result.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kBins = 60;
 
 /// Losses beyond the bins count in those at the ends.

@@ -9,11 +9,11 @@
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/special_numbers.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "risk/client_risk.hpp"
@@ -25,7 +25,6 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Of the cost, relative to the radius: each step is a solve.
 constexpr double kTolerance = 1e-8;
 /// epsilon / lambda goes no further below the cost of independent days and scenarios: that is the least cost then.

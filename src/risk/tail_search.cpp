@@ -13,7 +13,7 @@ namespace fedsinkhorn {
 namespace {
 
 /// Masses that differ by rounding count as equal: 125 of 2,500 days are exactly 5 %.
-constexpr double kRounding = 1e-12;
+constexpr double kMassRounding = 1e-12;
 /// A threshold is found to this share of the range of losses. The worst case depends on it to second order.
 constexpr double kThresholdDigits = 1e-9;
 /// While thresholds are compared, lambda need not be better than this.
@@ -105,7 +105,7 @@ Tail TailSearch::find(const MultiplierGoal& final_goal, std::optional<double> gu
     // Above all scenarios there are still days that stay.
     const double lowest = best->threshold;
     best = between(lowest, at(reach_of_days(), goal), goal);
-  } else if (best->from < (1 - level_) * (1 - kRounding)) {
+  } else if (best->from < (1 - level_) * (1 - kMassRounding)) {
     // The threshold lies between the losses of two scenarios.
     best = between(low >= 0 ? loss(low) : std::min(loss(0), -2 * reach_of_days()), *best, goal);
   }
@@ -114,7 +114,7 @@ Tail TailSearch::find(const MultiplierGoal& final_goal, std::optional<double> gu
   return {best->threshold, best->multiplier};
 }
 
-bool TailSearch::is_too_much(double above) const { return above > (1 - level_) * (1 + kRounding); }
+bool TailSearch::is_too_much(double above) const { return above > (1 - level_) * (1 + kMassRounding); }
 
 double TailSearch::reach_of_days() const {
   double reach = 0;
@@ -163,7 +163,7 @@ ObservedTail observed_tail(const Days& days, const Collectives& clients, double 
     }
     add_up_of_all(clients, above);
     std::size_t k = 0;
-    while (k < thresholds && above[k].total() > (1 - level) * (1 + kRounding)) ++k;
+    while (k < thresholds && above[k].total() > (1 - level) * (1 + kMassRounding)) ++k;
     high = low + static_cast<double>(k + 1) * step;
     low = low + static_cast<double>(k) * step;
   }

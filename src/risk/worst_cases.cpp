@@ -7,20 +7,22 @@
 #include <limits>
 
 #include "comm/agreement.hpp"
+#include "core/special_numbers.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Radii that differ from the least one by rounding are the least one.
-constexpr double kRounding = 1e-12;
+constexpr double kRadiusRounding = 1e-12;
 /// Of near(). The rest of the way is interpolated between two passes with their slopes.
 constexpr double kNearTolerance = 3e-3;
 /// Where interpolation changes the loss by more than this share of lambda * budget, the curve is not smooth enough.
 constexpr double kSmooth = 4e-6;
 /// So is it where lambda would change by more than this share.
 constexpr double kSmallStep = 2e-3;
+/// And where the tangent and the cubic give lambdas that differ by more than this share.
+constexpr double kStraight = 2e-4;
 constexpr double kFullTolerance = 1e-9;
 
 /// What a plan that spends so much has, and its slope.
@@ -58,13 +60,13 @@ WorstCases::WorstCases(TiltedPass& pass, double cvar_level, std::optional<double
 double WorstCases::budget_of(double radius) const {
   const double least = pass_.days().least_radius;
   const double budget = radius - least;
-  if (budget < -kRounding * least) {
+  if (budget < -kRadiusRounding * least) {
     throw InputError(
         "`radius`",
         fmt::format("{} is less than {}, the least mean cost of moving every day to a scenario", radius, least),
         "give at least that, more scenarios, or let days stay where they are (`may_stay`)");
   }
-  return budget <= kRounding * least ? 0 : budget;
+  return budget <= kRadiusRounding * least ? 0 : budget;
 }
 
 Multiplier WorstCases::find(const MultiplierGoal& goal) {
@@ -120,11 +122,13 @@ WorstCase WorstCases::near(double radius) {
     const double rest = budget - at.excess;
     const TiltedTotals other = neighbour(at, budget);
     const CurvePoint here = loss_of(at);
-    const double step = pass_.epsilon() / at.variance * rest;
+    const CurvePoint multiplier = lambda_of(at, pass_.epsilon());
     worst.loss = interpolated(here, loss_of(other), budget);
     const bool is_smooth = std::abs(worst.loss - (here.value + here.slope * rest)) <= kSmooth * at.lambda * budget;
-    const double lambda = interpolated(lambda_of(at, pass_.epsilon()), lambda_of(other, pass_.epsilon()), budget);
-    if (is_smooth && std::abs(step) <= kSmallStep * at.lambda && std::abs(lambda - at.lambda) <= 2 * std::abs(step)) {
+    const double along_tangent = multiplier.value + multiplier.slope * rest;
+    const double lambda = interpolated(multiplier, lambda_of(other, pass_.epsilon()), budget);
+    const bool is_straight = std::abs(lambda - along_tangent) <= kStraight * at.lambda;
+    if (is_smooth && is_straight && std::abs(along_tangent - at.lambda) <= kSmallStep * at.lambda) {
       worst.lambda = lambda;
       worst.transport_cost += rest;
       worst.entropic_primal += at.lambda * rest;

@@ -36,7 +36,7 @@ std::string what_is_plain(const Options& options) {
   return "";
 }
 
-void check_method(const Options& options) {
+void check_method_and_options(const Options& options) {
   const MethodEntry& method = methods().find(options.method, "`method`");
   const std::string plain = what_is_plain(options);
   if (method.make != nullptr && options.method != "auto" && !plain.empty()) {
@@ -161,7 +161,7 @@ void check_options(const Options& options, std::size_t clients) {
   for (const OptionEntry& option : option_table()) check_range(option, options);
   (void)cpu::simd(options.simd);
   (void)cpu::simd("auto");  // used for what is computed from the result
-  check_method(options);
+  check_method_and_options(options);
   check_backend(options);
   check_clients(options, clients);
   check_policy(options, clients);

@@ -104,15 +104,15 @@ std::string numbers_of(const std::vector<cuda::DeviceDescription>& devices) {
 }
 
 /// on_machine: rank among the clients on this machine that hold costs.
-struct Place {
+struct PlaceOnMachine {
   std::size_t on_machine = 0;
   bool all_can = true;
 };
 
-Place place_of(const Collectives& clients, bool holds_costs, bool can) {
+PlaceOnMachine place_of(const Collectives& clients, bool holds_costs, bool can) {
   const std::array<double, 3> own = {this_machine(clients), holds_costs ? 1.0 : 0.0, can || !holds_costs ? 1.0 : 0.0};
   const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
-  Place place;
+  PlaceOnMachine place;
   for (std::size_t k = 0; k < clients.size(); ++k) {
     const double* at = all.data() + k * own.size();
     const bool holds = from_peer(clients, k).truth(at[1], "an answer to whether it holds costs");
@@ -123,7 +123,7 @@ Place place_of(const Collectives& clients, bool holds_costs, bool can) {
 }
 
 /// A number that is almost certainly unique to the device, across machines; 0: none.
-double number_of(const Collectives& clients, const cuda::DeviceDescription& device) {
+double device_number(const Collectives& clients, const cuda::DeviceDescription& device) {
   return this_machine(clients) + static_cast<double>(std::hash<std::string>()(device.address) >> 12U);
 }
 
@@ -258,7 +258,7 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   const KernelOnBackend* kernel = kernel_of(options).on("cuda");
   const bool can = !usable.empty() && kernel != nullptr && kernel->has(options.precision) &&
                    kernel->can_take(*problem.costs) && problem.targets <= kMostTargets;
-  const Place place = place_of(clients, holds_costs, can);
+  const PlaceOnMachine place = place_of(clients, holds_costs, can);
   if (wanted && problem.targets > kMostTargets) {
     throw InputError(options.backend == "cuda" ? "`backend`" : "`precision`",
                      fmt::format("devices take {} targets at most", kMostTargets),
@@ -269,7 +269,8 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
   Computing by_device{&backends().find("cuda", "`backend`")};
   cuda::DeviceDescription device;
   if (!usable.empty()) device = usable[place.on_machine % usable.size()];
-  const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : number_of(clients, device));
+  const DeviceNeeds needs =
+      needs_of_all(clients, options, problem, usable.empty() ? 0 : device_number(clients, device));
   std::uint64_t free_memory = 0;
   if (!usable.empty()) {
     by_device.device = device.index;

@@ -100,8 +100,8 @@ BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& sp
 }
 
 /// Newton's method asks more of clients than others do. Throws InputError.
-void check_method(const MethodEntry& method, const TopologyEntry& entry, const Options& options,
-                  const CheckedProblem& problem, const Topology& topology) {
+void check_method_and_topology(const MethodEntry& method, const TopologyEntry& entry, const Options& options,
+                               const CheckedProblem& problem, const Topology& topology) {
   if (!method.needs_whole_rows) return;
   if (!topology.holds_whole_rows()) {
     throw InputError("`method`",
@@ -135,7 +135,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
-    check_method(method, entry, options, problem, *topology);
+    check_method_and_topology(method, entry, options, problem, *topology);
   });
   Monitor monitor(options, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;

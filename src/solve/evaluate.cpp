@@ -7,12 +7,11 @@
 #include <numeric>
 
 #include "comm/agreement.hpp"
+#include "core/special_numbers.hpp"
 #include "iteration/stopping.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Scalings relative to a shared base stay within exp(+-this) of the masses: far from overflow, and what underflows is
 // negligible.
@@ -31,7 +30,7 @@ struct Density {
   Potential psi;
 };
 
-using Side = Potential Density::*;
+using SideOfDensity = Potential Density::*;
 
 /// potential - epsilon log(mass), which needs more digits of the logarithm than a double has.
 Potential relative_to(const Potential& potential, const double* mass, double epsilon) {
@@ -69,7 +68,7 @@ std::vector<Density> densities(const CheckedProblem& problem, const Collectives&
 }
 
 /// The middle of the potentials of some targets, on a grid (see potentials.hpp).
-std::vector<double> middle(std::span<const Density> targets, std::span<const std::size_t> group, Side side,
+std::vector<double> middle(std::span<const Density> targets, std::span<const std::size_t> group, SideOfDensity side,
                            double grid) {
   std::vector<double> base((targets.front().*side).value.size());
   for (std::size_t i = 0; i < base.size(); ++i) {
@@ -119,12 +118,12 @@ bool is_close(const Potential& potential, std::span<const double> base, double e
 }
 
 /// One target relative to what the group shares: u_i = a_i exp(alpha_i), v_j = b_j exp(beta_j).
-struct Place {
+struct RelativeScalings {
   std::vector<double> alpha;
   std::vector<double> beta;
 };
 
-double largest_finite(const Place& place) {
+double largest_finite(const RelativeScalings& place) {
   return std::max(largest_magnitude(place.alpha), largest_magnitude(place.beta));
 }
 
@@ -235,7 +234,7 @@ void evaluate_group(const CheckedProblem& problem, Topology& topology, Norm norm
   const std::size_t m = problem.m();
   std::vector<double> u(group.size() * n);
   std::vector<double> v(group.size() * m);
-  std::vector<Place> places(group.size());
+  std::vector<RelativeScalings> places(group.size());
   std::vector<double> farthest(group.size());
   const auto scaling = [](double mass, double deviation) {
     return deviation == -kInfinity ? 0.0 : std::max(mass, kLeastMass) * std::exp(deviation);

@@ -20,7 +20,7 @@ namespace fedsinkhorn {
 namespace {
 
 /// Checks, before any client exists, that memory suffices for the clients of one process themselves.
-void require_room_for(std::size_t clients) {
+void require_room_for_clients(std::size_t clients) {
   if (clients == 1) return;
   const std::uint64_t needed = whole_bytes(static_cast<double>(clients) * bytes_to_meet(clients));
   const std::uint64_t available = available_memory();
@@ -56,7 +56,7 @@ void run_in_process(std::size_t clients, const Options& options, const std::func
     throw InputError("`transport`", "'" + options.transport + "' is not for clients of one process",
                      "use threads or simulated, or start the program with mpirun");
   }
-  require_room_for(clients);
+  require_room_for_clients(clients);
   const auto body = [&](Communicator& communicator) {
     if (communicator.rank() == clients) {
       communicator.keep_to_server();

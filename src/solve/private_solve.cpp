@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/special_numbers.hpp"
 #include "problem/private_problem.hpp"
 #include "registry/registry.hpp"
 #include "solve/choose_backend.hpp"
@@ -10,8 +11,6 @@
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Values of active lines, targets x lines, in the order of the lines given: lines x targets.
 std::vector<double> in_given_order(std::span<const double> values, std::span<const std::size_t> positions, Range given,

@@ -7,13 +7,13 @@
 #include <numeric>
 
 #include "core/random.hpp"
-#include "fedsinkhorn/error.hpp"
+#include "synthetic/require.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 /// The purpose of each stream of random numbers; the targets take kTargets, kTargets + 1, ...
-enum Stream : std::uint64_t { kWorld, kX, kY, kA, kForbidden, kTargets };
+enum ProblemStream : std::uint64_t { kWorld, kX, kY, kA, kForbidden, kTargets };
 
 // ---------------------------------------------------------------------------------------------------- points
 
@@ -276,12 +276,6 @@ std::vector<double> draw_masses(std::size_t count, const SyntheticSpec& spec, Ra
   const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
   for (double& mass : masses) mass /= total;
   return masses;
-}
-
-// ------------------------------------------------------------------------------------------------ validation
-
-void require(bool condition, const char* flag, const char* reason, const char* remedy) {
-  if (!condition) throw InputError(flag, reason, remedy);
 }
 
 }  // namespace

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "core/random.hpp"
-#include "fedsinkhorn/error.hpp"
+#include "synthetic/require.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 /// One stream per thing drawn.
-enum Stream : std::uint64_t { kLoadings = 100, kRegimes, kDays, kScenarios, kWeights, kDesks };
+enum MarketStream : std::uint64_t { kLoadings = 100, kRegimes, kDays, kScenarios, kWeights, kDesks };
 
 constexpr std::size_t kSectors = 3;
 
@@ -211,10 +211,6 @@ std::vector<std::string> weekdays(std::size_t count) {
                                 static_cast<unsigned>(date.day())));
   }
   return dates;
-}
-
-void require(bool condition, const char* flag, const std::string& reason, const std::string& remedy) {
-  if (!condition) throw InputError(flag, reason, remedy);
 }
 
 /// A line of numbers after a label, if there is one.

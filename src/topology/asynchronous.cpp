@@ -1,16 +1,14 @@
 // The paper's Algorithm 3, made to converge: see docs/async.md.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/special_numbers.hpp"
 #include "topology/bulletin.hpp"
 #include "topology/scalings.hpp"
 #include "topology/topologies.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Rounds are those of all-to-all. Between rounds, clients iterate on their own rows and columns with the newest slices
 /// of the others, until one wants a round: because it believes the problem is solved, scalings must be absorbed, or the

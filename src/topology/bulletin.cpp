@@ -11,7 +11,7 @@ namespace {
 constexpr std::array kKinds = {SliceKind::u, SliceKind::v};
 
 // A client waits for answers at most this many times as long as its own computation, or one time slice if longer.
-constexpr double kPatience = 1;
+constexpr double kPatienceForAnswers = 1;
 constexpr Label kFarewell{Tag::farewell, Payload::control};
 
 // After this many iterations, clients that were not worth waiting for get another try.
@@ -235,7 +235,7 @@ bool Bulletin::await_fresh(SliceKind kind, bool about_to_begin) {
 
 void Bulletin::await_answers(SliceKind kind) {
   const Own& asked = own(other(kind));
-  const double patience = std::max(kPatience * own(kind).took, communicator_.time_slice());
+  const double patience = std::max(kPatienceForAnswers * own(kind).took, communicator_.time_slice());
   const double deadline = communicator_.now() + patience;
   std::vector<Subject*> awaited;
   for (std::size_t k = 0; k < communicator_.size(); ++k) {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
+
+#include "core/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Entries mixed at a time, so that those of all images stay in the first-level cache.
 constexpr std::size_t kStrip = 128;

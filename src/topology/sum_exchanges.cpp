@@ -37,7 +37,7 @@ std::vector<ExactSum> numbers_of(const Note& note) {
 
 bool fits(const ExactSum& number) { return kStatistic.holds(number.value) && kStatistic.holds(number.rest); }
 
-void read_note(std::size_t clients, std::span<const Word> words, Note& note) {
+void read_summed_note(std::size_t clients, std::span<const Word> words, Note& note) {
   note.flags = 0;
   for (std::size_t k = 0; k < kFlags.size(); ++k) {
     if (words[k] != 0) note.set(kFlags[k]);
@@ -120,7 +120,7 @@ void SumExchanges::columns_in(Payload kind, std::size_t targets, const double* o
   for_each_note([this](Note& note, std::span<Word> of_note) { write_note(note, rank_, of_note); });
   sums_.add_up(kind, words);
   get(words, {known, targets * columns_});
-  for_each_note([this](Note& note, std::span<Word> of_note) { read_note(clients_, of_note, note); });
+  for_each_note([this](Note& note, std::span<Word> of_note) { read_summed_note(clients_, of_note, note); });
 }
 
 void SumExchanges::rows_in(Payload /*kind*/, std::size_t targets, const double* own, double* known) {

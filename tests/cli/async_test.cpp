@@ -15,17 +15,16 @@
 #include "cli/federated.hpp"
 #include "cli/run_binary.hpp"
 #include "support/registered.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using Names = std::vector<std::string>;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
-const Names kResultFiles = {"f.npy", "g.npy", "summary.json", "trace.csv"};
 const Names kAsyncResultFiles = {"delays.csv", "f.npy", "g.npy", "summary.json", "trace.csv"};
 
 /// Latencies and speeds that vary, so that clients fall out of step and the seed matters.
@@ -111,15 +110,15 @@ TEST_F(AsyncTest, OptionsChangeTheWayAndNotTheAnswer) {
   expect_same_answer("--check-every 10 --norm linf");
 }
 
-struct Input {
+struct AsyncInput {
   std::string name;
   std::string flags;
 };
 
-void PrintTo(const Input& input, std::ostream* stream) { *stream << input.flags; }
+void PrintTo(const AsyncInput& input, std::ostream* stream) { *stream << input.flags; }
 
 /// Files as written by the constructor below.
-const std::vector<Input> kInputs = {
+const std::vector<AsyncInput> kAsyncInputs = {
     {"Targets", "--cost C.npy --a a.npy --b b3.npy"},
     {"PointsOnline", "--points X.npy Y.npy --a a.npy --b b.npy --kernel online"},
     {"AClientWithoutRows", "--cost C.npy --a a.npy --b b.npy --rows 1,0,2"},
@@ -131,7 +130,7 @@ const std::vector<Input> kInputs = {
     {"Absorption", "--cost Cgroups.npy --b bgroups.npy"},
 };
 
-class AsyncInputs : public AsyncTest, public ::testing::WithParamInterface<Input> {
+class AsyncInputs : public AsyncTest, public ::testing::WithParamInterface<AsyncInput> {
  protected:
   AsyncInputs() {
     write("b3.npy", random_masses(m, 5, 3), {m, 3});
@@ -145,7 +144,7 @@ class AsyncInputs : public AsyncTest, public ::testing::WithParamInterface<Input
     write("b0.npy", rescaled(b), {m});
     const Values cost = random_values(n * m, 1);
     Values with_forbidden = cost;
-    for (std::size_t i = 0; i < with_forbidden.size(); i += 7) with_forbidden[i] = kInf;
+    for (std::size_t i = 0; i < with_forbidden.size(); i += 7) with_forbidden[i] = kInfinity;
     write("Cinf.npy", with_forbidden, {n, m});
     // Two groups far apart, of which one has half of the rows and most of the mass of the columns.
     Values two_groups = cost;
@@ -181,7 +180,7 @@ TEST_P(AsyncInputs, AreSolvedAsByOneClient) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Async, AsyncInputs, ::testing::ValuesIn(kInputs),
+INSTANTIATE_TEST_SUITE_P(Async, AsyncInputs, ::testing::ValuesIn(kAsyncInputs),
                          [](const auto& info) { return info.param.name; });
 
 TEST_F(AsyncTest, EveryClientWritesItsRowsIfTheyStayLocal) {

@@ -7,26 +7,23 @@
 #include <bit>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <limits>
 #include <map>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "cli/random_inputs.hpp"
 #include "cli/run_binary.hpp"
 #include "fedsinkhorn/npy.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-using Values = std::vector<double>;
-using Prepare = std::function<void(const fs::path&)>;  // given the folder the command will run in
+using testing::kInfinity;
+using testing::kNan;
 
 struct BadInput {
   std::string name;
@@ -147,25 +144,28 @@ std::vector<BadInput> bad_values() {
   return {
       cost("CostIsAVector", Values(12, 1.0), {12}),
       cost("CostNan", {1, 2, kNan, 4}, {2, 2}),
-      cost("CostNegativeInfinity", {1, -kInf, 3, 4}, {2, 2}),
-      cost("CostForbidsARow", {1, 2, kInf, kInf}, {2, 2}),
-      cost("CostForbidsAColumn", {1, kInf, 3, kInf}, {2, 2}),
+      cost("CostNegativeInfinity", {1, -kInfinity, 3, 4}, {2, 2}),
+      cost("CostForbidsARow", {1, 2, kInfinity, kInfinity}, {2, 2}),
+      cost("CostForbidsAColumn", {1, kInfinity, 3, kInfinity}, {2, 2}),
       // Too plain to need the check that was skipped.
-      cost("CostForbidsARowUnchecked", {1, 2, kInf, kInf}, {2, 2}, "--feasibility skip"),
-      cost("CostForbidsARowUncheckedInLogs", {1, 2, kInf, kInf}, {2, 2}, "--feasibility skip --stabilization log"),
-      cost("CostForbidsARowUncheckedInFiftyDigits", {1, 2, kInf, kInf}, {2, 2}, "--feasibility skip --precision 50"),
-      cost("CostForbidsEverything", {kInf, kInf, kInf, kInf}, {2, 2}),
+      cost("CostForbidsARowUnchecked", {1, 2, kInfinity, kInfinity}, {2, 2}, "--feasibility skip"),
+      cost("CostForbidsARowUncheckedInLogs", {1, 2, kInfinity, kInfinity}, {2, 2},
+           "--feasibility skip --stabilization log"),
+      cost("CostForbidsARowUncheckedInFiftyDigits", {1, 2, kInfinity, kInfinity}, {2, 2},
+           "--feasibility skip --precision 50"),
+      cost("CostForbidsEverything", {kInfinity, kInfinity, kInfinity, kInfinity}, {2, 2}),
       // Rows 0 and 1 carry 2/3 of the mass, the columns they may use 1/2.
-      cost("CostBlocksDoNotMatch", {1, 1, kInf, kInf, 1, 1, kInf, kInf, kInf, kInf, 1, 1}, {3, 4}),
+      cost("CostBlocksDoNotMatch", {1, 1, kInfinity, kInfinity, 1, 1, kInfinity, kInfinity, kInfinity, kInfinity, 1, 1},
+           {3, 4}),
 
       points("PointsOfAnotherDimension", Values(12, 1.0), {4, 3}),
       points("PointsNan", {1, 2, 3, kNan}, {2, 2}),
-      points("PointsInfinite", {1, 2, -kInf, 4}, {2, 2}),
+      points("PointsInfinite", {1, 2, -kInfinity, 4}, {2, 2}),
       points("PointsTooFarOut", {1, 2, 1e200, 4}, {2, 2}),
       points("PointsWithoutDirection", {1, 2, 0, 0}, {2, 2}, "--metric cosine"),
 
       a("ANan", {0.5, kNan, 0.5}, {3}),
-      a("AInfinite", {0.5, kInf, 0.5}, {3}),
+      a("AInfinite", {0.5, kInfinity, 0.5}, {3}),
       a("ANegative", {0.75, -0.25, 0.5}, {3}),
       a("AWithoutMass", {0, 0, 0}, {3}),
       a("ATooMuchMass", {1.5e308, 1.5e308, 0}, {3}),
@@ -174,7 +174,7 @@ std::vector<BadInput> bad_values() {
       a("ATwoColumns", {0.5, 0.5, 0.25, 0.25, 0.25, 0.25}, {3, 2}),
       a("AARow", {0.5, 0.25, 0.25}, {1, 3}),
       b("BNan", {0.5, kNan, 0.25, 0.25}, {4}),
-      b("BInfinite", {0.5, kInf, 0.25, 0.25}, {4}),
+      b("BInfinite", {0.5, kInfinity, 0.25, 0.25}, {4}),
       b("BNegative", {0.5, -0.25, 0.5, 0.25}, {4}),
       b("BWithoutMass", {0, 0, 0, 0}, {4}),
       b("BTooShort", {0.5, 0.5, 0}, {3}),
@@ -184,10 +184,10 @@ std::vector<BadInput> bad_values() {
       b("MassesOfOneTargetDiffer", {0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.26}, {4, 2}),
       b("OneTargetWithoutMass", {0.25, 0, 0.25, 0, 0.25, 0, 0.25, 0}, {4, 2}),
       g("InitialGNan", {0, kNan, 0, 0}, {4}, {"entry 1 is nan", "finite"}),
-      g("InitialGInfinite", {0, 0, kInf, 0}, {4}, {"entry 2 is inf", "finite"}),
-      g("InitialGNegativeInfinite", {0, 0, 0, -kInf}, {4}, {"entry 3 is -inf", "b.npy has mass"}, "--b b.npy"),
-      g("InitialGNegativeInfiniteBesideUniform", {-kInf, 0, 0, 0}, {4}, {"entry 0 is -inf", "b (uniform)"}),
-      g("InitialGNegativeInfiniteOfASecondClient", {0, 0, 0, -kInf}, {4}, {"entry 3 is -inf"}, "--clients 2"),
+      g("InitialGInfinite", {0, 0, kInfinity, 0}, {4}, {"entry 2 is inf", "finite"}),
+      g("InitialGNegativeInfinite", {0, 0, 0, -kInfinity}, {4}, {"entry 3 is -inf", "b.npy has mass"}, "--b b.npy"),
+      g("InitialGNegativeInfiniteBesideUniform", {-kInfinity, 0, 0, 0}, {4}, {"entry 0 is -inf", "b (uniform)"}),
+      g("InitialGNegativeInfiniteOfASecondClient", {0, 0, 0, -kInfinity}, {4}, {"entry 3 is -inf"}, "--clients 2"),
       g("InitialGTooLarge", {0, -1e305, 0, 0}, {4}, {"entry 1 is -1e+305", "units of the cost"}),
       g("InitialGTooShort", {0, 0, 0}, {3}, {"3 rows", "4 columns"}),
       g("InitialGTooLong", {0, 0, 0, 0, 0}, {5}, {"5 rows", "4 columns"}),
@@ -473,7 +473,7 @@ std::vector<BadInput> too_large() {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /// Everything below a folder with its content, hidden files too.
-std::map<std::string, std::string> snapshot(const fs::path& folder) {
+std::map<std::string, std::string> files_below(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     files[fs::relative(entry.path(), folder).string()] =
@@ -504,9 +504,9 @@ class BadInputTest : public ::testing::TestWithParam<BadInput> {
 
 TEST_P(BadInputTest, IsRefusedInOneLine) {
   if (GetParam().prepare) GetParam().prepare(folder_.path());
-  const auto before = snapshot(folder_.path());
+  const auto before = files_below(folder_.path());
   const RunResult result = run_binary(words_of(GetParam().command), {.folder = folder_.path()});
-  const auto after = snapshot(folder_.path());
+  const auto after = files_below(folder_.path());
 
   SCOPED_TRACE(::testing::PrintToString(result));
   ASSERT_EQ(result.status, 2);
@@ -521,15 +521,15 @@ TEST_P(BadInputTest, IsRefusedInOneLine) {
   EXPECT_TRUE(before == after) << "the content of a file changed";
 }
 
-std::string name_of_case(const ::testing::TestParamInfo<BadInput>& info) { return info.param.name; }
+std::string name_of_bad_input(const ::testing::TestParamInfo<BadInput>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(File, BadInputTest, ::testing::ValuesIn(unreadable_files()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Values, BadInputTest, ::testing::ValuesIn(bad_values()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Flags, BadInputTest, ::testing::ValuesIn(bad_flags()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Async, BadInputTest, ::testing::ValuesIn(bad_asynchrony()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Simulated, BadInputTest, ::testing::ValuesIn(bad_simulations()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(Generate, BadInputTest, ::testing::ValuesIn(bad_generations()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(TooLarge, BadInputTest, ::testing::ValuesIn(too_large()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(File, BadInputTest, ::testing::ValuesIn(unreadable_files()), name_of_bad_input);
+INSTANTIATE_TEST_SUITE_P(Values, BadInputTest, ::testing::ValuesIn(bad_values()), name_of_bad_input);
+INSTANTIATE_TEST_SUITE_P(Flags, BadInputTest, ::testing::ValuesIn(bad_flags()), name_of_bad_input);
+INSTANTIATE_TEST_SUITE_P(Async, BadInputTest, ::testing::ValuesIn(bad_asynchrony()), name_of_bad_input);
+INSTANTIATE_TEST_SUITE_P(Simulated, BadInputTest, ::testing::ValuesIn(bad_simulations()), name_of_bad_input);
+INSTANTIATE_TEST_SUITE_P(Generate, BadInputTest, ::testing::ValuesIn(bad_generations()), name_of_bad_input);
+INSTANTIATE_TEST_SUITE_P(TooLarge, BadInputTest, ::testing::ValuesIn(too_large()), name_of_bad_input);
 
 class BadInputFolderTest : public ::testing::Test {
  protected:
@@ -554,12 +554,12 @@ TEST_F(BadInputFolderTest, TheGoodFilesAreSolved) {
 TEST_F(BadInputFolderTest, EarlierResultsSurvive) {
   const Arguments good = words_of("solve --cost C.npy --epsilon 0.1 --output results --plan --quiet");
   ASSERT_EQ(run_binary(good, {.folder = folder_.path()}).status, 0);
-  const auto before = snapshot(folder_.path());
+  const auto before = files_below(folder_.path());
   for (const char* command : {"solve --cost missing.npy --epsilon 0.1 --output results",
                               "solve --cost C.npy --epsilon -1 --output results --plan",
                               "solve --cost C.npy --a b.npy --epsilon 0.1 --output results"}) {
     EXPECT_EQ(run_binary(words_of(command), {.folder = folder_.path()}).status, 2) << command;
-    EXPECT_TRUE(snapshot(folder_.path()) == before) << command;
+    EXPECT_TRUE(files_below(folder_.path()) == before) << command;
   }
 }
 

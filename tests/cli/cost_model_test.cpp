@@ -16,8 +16,6 @@
 namespace fedsinkhorn::test {
 namespace {
 
-using Json = nlohmann::json;
-
 class CostModelTest : public ::testing::Test {
  protected:
   [[nodiscard]] RunResult run(const std::string& command) const {
@@ -31,8 +29,6 @@ class CostModelTest : public ::testing::Test {
 
   TemporaryFolder folder_;
 };
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

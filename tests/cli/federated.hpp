@@ -15,8 +15,6 @@
 
 namespace fedsinkhorn::test {
 
-using Json = nlohmann::json;
-
 enum class Transport { threads, mpi };
 std::ostream& operator<<(std::ostream& stream, Transport transport);
 /// For instantiations: those this build has.
@@ -33,6 +31,15 @@ void write_parts(const std::filesystem::path& folder, const std::string& name, c
 
 /// Everything below a folder with its content, hidden files too.
 [[nodiscard]] std::vector<std::string> snapshot(const std::filesystem::path& folder);
+
+/// Flags that must not be taken, and what the one line about them says.
+struct RefusedFlags {
+  std::string name;
+  std::string flags;
+  std::vector<std::string> mentions;
+};
+
+inline void PrintTo(const RefusedFlags& refused, std::ostream* stream) { *stream << refused.flags; }
 
 /// That the entries of the clients add up: rows without gaps, as many bytes received as sent, and none where there is
 /// nobody to talk to.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <limits>
 #include <ostream>
 #include <string>
@@ -182,14 +181,12 @@ INSTANTIATE_TEST_SUITE_P(LastEmpty, Divided,
 struct Misfit {
   std::string name;
   std::string command;
-  std::vector<std::string> mentions;                  // the file or flag at fault first
-  std::function<void(const fs::path&)> prepare = {};  // given the folder
-  bool under_mpirun = false;                          // too
+  std::vector<std::string> mentions;  // the file or flag at fault first
+  Prepare prepare = {};
+  bool under_mpirun = false;  // too
 };
 
 void PrintTo(const Misfit& misfit, std::ostream* stream) { *stream << misfit.command; }
-
-using Prepare = std::function<void(const fs::path&)>;
 
 Prepare replaced(const std::string& name, const Values& values, const Shape& shape) {
   return [=](const fs::path& folder) { write_npy(folder / name, values, shape); };

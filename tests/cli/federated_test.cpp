@@ -19,9 +19,6 @@ namespace fedsinkhorn::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Names = std::vector<std::string>;
-
-const Names kResultFiles = {"f.npy", "g.npy", "summary.json", "trace.csv"};
 
 /// Ranks write their own files, too.
 Names result_files(Transport transport, std::size_t clients) {
@@ -45,13 +42,13 @@ bool is_fused(const std::string& topology, std::size_t clients) {
 // ---------------------------------------------------------------------------------------------------------------------
 // The same potentials
 
-struct Input {
+struct ComparedInput {
   std::string name;
   std::string flags;
   double tolerance;  // where sums have another order
 };
 
-const std::vector<Input> kInputs = {
+const std::vector<ComparedInput> kComparedInputs = {
     {"plain", "--cost C.npy --a a.npy --b b.npy", 1e-12},
     // Some lines have no mass at all, and one column has some in all targets but one.
     {"targets", "--cost C.npy --a a0.npy --b b5.npy", 1e-12},
@@ -89,7 +86,7 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
   }
 
   /// 60 iterations, and then it is good enough: mpirun takes a second or two longer where a status is not 0.
-  static std::string solve(const Input& input, const std::string& output) {
+  static std::string solve(const ComparedInput& input, const std::string& output) {
     return "solve " + input.flags + " --epsilon 0.05 --tolerance 5 --check-every 60 --quiet --output " + output;
   }
 
@@ -97,7 +94,7 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
     return summary["error"]["a"].get<double>() + summary["error"]["b"].get<double>();
   }
 
-  void expect_agreement(const Input& input, const std::string& topology) const {
+  void expect_agreement(const ComparedInput& input, const std::string& topology) const {
     const auto [transport, clients] = GetParam();
     SCOPED_TRACE(topology + " " + input.name);
     const std::string output = topology + "-" + input.name;
@@ -125,7 +122,7 @@ class SamePotentials : public FederatedTest, public ::testing::WithParamInterfac
 };
 
 TEST_P(SamePotentials, AsOneClient) {
-  for (const Input& input : kInputs) {
+  for (const ComparedInput& input : kComparedInputs) {
     const RunResult one = run(solve(input, "one-" + input.name) + " --topology centralized --passes two --threads 1");
     ASSERT_EQ(one.status, 0) << one;
   }
@@ -134,10 +131,10 @@ TEST_P(SamePotentials, AsOneClient) {
   for (std::size_t k = 0; k < topologies.size(); ++k) {
     if (transport == Transport::mpi) {
       // Starting ranks takes its time: one input each, such that every topology meets all of them.
-      expect_agreement(kInputs[(k + clients) % kInputs.size()], topologies[k]);
+      expect_agreement(kComparedInputs[(k + clients) % kComparedInputs.size()], topologies[k]);
       continue;
     }
-    for (const Input& input : kInputs) expect_agreement(input, topologies[k]);
+    for (const ComparedInput& input : kComparedInputs) expect_agreement(input, topologies[k]);
   }
 }
 

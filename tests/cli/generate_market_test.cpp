@@ -13,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Names = std::vector<std::string>;
-
 class GenerateMarketTest : public ::testing::Test {
  protected:
   [[nodiscard]] RunResult run(const std::string& rest) const {

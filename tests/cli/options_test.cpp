@@ -38,8 +38,6 @@ class OptionsTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 // ---------------------------------------------------------------------------------------------------------------------
 // Good ones
 

@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using Names = std::vector<std::string>;
 
 class Outputs : public RectangularTest {
  protected:

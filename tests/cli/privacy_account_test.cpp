@@ -11,10 +11,8 @@
 namespace fedsinkhorn::test {
 namespace {
 
-RunResult run(const std::string& command) { return run_binary(words_of(command)); }
-
 nlohmann::json json_of(const std::string& command) {
-  const RunResult result = run(command + " --format json");
+  const RunResult result = run_line(command + " --format json");
   EXPECT_EQ(result.status, 0) << result;
   return nlohmann::json::parse(result.out);
 }
@@ -45,11 +43,11 @@ TEST(PrivacyAccount, CountsUpToTwoToThe53) {
 TEST(PrivacyAccount, WarnsAtTheEndsOfTheOrders) {
   const std::string command = "privacy account --sigma 0.01 --sensitivity 1 --delta 1e-6";
   EXPECT_EQ(json_of(command).at("warnings").size(), 2U);
-  EXPECT_NE(run(command).out.find("order 1.1 is at an end"), std::string::npos);
+  EXPECT_NE(run_line(command).out.find("order 1.1 is at an end"), std::string::npos);
 }
 
 TEST(PrivacyAccount, TheTableBeginsWithTheExactValue) {
-  const RunResult result = run("privacy account --sigma 1 --sensitivity 1 --delta 1e-5");
+  const RunResult result = run_line("privacy account --sigma 1 --sensitivity 1 --delta 1e-5");
   ASSERT_EQ(result.status, 0) << result;
   EXPECT_EQ(result.out.find("epsilon            4.377178096 (exact, at delta = 1e-05)\n"), 0U) << result;
   for (const char* number : {"4.728507067 (order 5.4)", "5.298526139 (order 5.8)", "79.61"}) {
@@ -63,7 +61,7 @@ TEST(PrivacyCalibrate, GivesTheLeastNoise) {
   EXPECT_LE(json.at("epsilon_exact"), 1.0);
   EXPECT_NEAR(json_of("privacy calibrate --epsilon 1 --delta 1e-6 --sensitivity 2 --releases 25").at("sigma"),
               42.246788893, 1e-8);
-  const RunResult table = run("privacy calibrate --epsilon 1 --delta 1e-6 --sensitivity 1");
+  const RunResult table = run_line("privacy calibrate --epsilon 1 --delta 1e-6 --sensitivity 1");
   EXPECT_EQ(table.out.find("sigma              4.2246788893"), 0U) << table;
 }
 
@@ -96,7 +94,7 @@ TEST(PrivacyAccount, RefusesInOneLine) {
       {"privacy calibrate --epsilon 1e-300 --delta 1e-300 --sensitivity 1e300",
        "--sensitivity: asks for more noise than float64 can hold"},
   };
-  for (const Refused& refused : all) expect_one_line(run(refused.command), "fedsinkhorn: " + refused.line);
+  for (const Refused& refused : all) expect_one_line(run_line(refused.command), "fedsinkhorn: " + refused.line);
 }
 
 }  // namespace

@@ -20,8 +20,6 @@
 namespace fedsinkhorn::test {
 namespace {
 
-RunResult run(const std::string& command) { return run_binary(words_of(command)); }
-
 /// The arguments of every table that there is.
 std::vector<std::string> all_tables() {
   std::vector<std::string> tables;
@@ -46,7 +44,7 @@ std::vector<std::string> all_tables() {
 
 TEST(PrivacyExplain, PrintsATableOfAHundredColumns) {
   for (const std::string& command : all_tables()) {
-    const RunResult result = run(command);
+    const RunResult result = run_line(command);
     ASSERT_EQ(result.status, 0) << result;
     EXPECT_EQ(result.err, "");
     std::istringstream lines(result.out);
@@ -56,7 +54,7 @@ TEST(PrivacyExplain, PrintsATableOfAHundredColumns) {
 
 TEST(PrivacyExplain, SaysTheSameInJson) {
   for (const std::string& command : all_tables()) {
-    const auto json = nlohmann::json::parse(run(command + " --format json").out);
+    const auto json = nlohmann::json::parse(run_line(command + " --format json").out);
     const bool is_alone = json.at("topology") == "centralized";
     EXPECT_TRUE(is_alone || json.at("messages").size() > 5U);
     EXPECT_FALSE(json.at("remarks").empty());
@@ -87,14 +85,14 @@ TEST(PrivacyExplain, RefusesInOneLine) {
       {"privacy explan", "explan: no such command of privacy; did you mean explain?"},
       {"privacy", "privacy: needs a command after it; there are: explain"},
   };
-  for (const Refused& refused : all) expect_one_line(run(refused.command), "fedsinkhorn: " + refused.line);
+  for (const Refused& refused : all) expect_one_line(run_line(refused.command), "fedsinkhorn: " + refused.line);
 }
 
 TEST(PrivacyExplain, IsWhatThePageShows) {
   std::ifstream file(std::string(FEDSINKHORN_SOURCE) + "/docs/what-leaves.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   for (const std::string& command : all_tables()) {
-    const std::string block = "```\n$ fedsinkhorn " + command + "\n\n" + run(command).out + "```\n";
+    const std::string block = "```\n$ fedsinkhorn " + command + "\n\n" + run_line(command).out + "```\n";
     EXPECT_NE(page.find(block), std::string::npos) << "replace in docs/what-leaves.md:\n" << block;
   }
 }

@@ -203,14 +203,6 @@ TEST_F(PrivateTest, MassesThatDoNotTotalOneAreNoticed) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Refused
 
-struct RefusedFlags {
-  std::string name;
-  std::string flags;
-  std::vector<std::string> mentions;
-};
-
-void PrintTo(const RefusedFlags& refused, std::ostream* stream) { *stream << refused.flags; }
-
 class PrivateRefusal : public PrivateTest, public ::testing::WithParamInterface<RefusedFlags> {};
 
 TEST_P(PrivateRefusal, IsOneLine) {
@@ -218,7 +210,7 @@ TEST_P(PrivateRefusal, IsOneLine) {
   expect_refused(run(solve(GetParam().flags, "new/results")), GetParam().mentions, before);
 }
 
-std::string name_of_case(const ::testing::TestParamInfo<RefusedFlags>& info) { return info.param.name; }
+std::string name_of_refusal(const ::testing::TestParamInfo<RefusedFlags>& info) { return info.param.name; }
 
 RefusedFlags marginal(const std::string& name, const std::string& flags, const std::vector<std::string>& mentions) {
   return {name, kMarginal + flags, mentions};
@@ -252,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(
                       RefusedFlags{"BudgetOfSums",
                                    "--cost C.npy --clients 3 --policy sums --budget 1,1e-6",
                                    {"--budget", "add --policy private"}}),
-    name_of_case);
+    name_of_refusal);
 
 INSTANTIATE_TEST_SUITE_P(
     Releases, PrivateRefusal,
@@ -267,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
         scalings("EveryZero", "--clip 1 --noise 1 --releases 2 --release-every 0", {"--release-every: 0"}),
         scalings("EveryTwoInAStar", "--clip 1 --noise 1 --releases 2 --release-every 2 --topology star",
                  {"--release-every", "star"})),
-    name_of_case);
+    name_of_refusal);
 
 INSTANTIATE_TEST_SUITE_P(
     Clip, PrivateRefusal,
@@ -286,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(
         scalings("Colluding", "--clip 1 --noise 1 --releases 3 --colluding 1",
                  {"--colluding: is for mechanism marginal"}),
         marginal("OfMarginal", "--budget 1,1e-6 --clip 1", {"--mechanism: marginal needs no clip"})),
-    name_of_case);
+    name_of_refusal);
 
 INSTANTIATE_TEST_SUITE_P(
     Run, PrivateRefusal,
@@ -308,7 +300,7 @@ INSTANTIATE_TEST_SUITE_P(
         marginal("InitialG", "--budget 1,1e-6 --initial-g g.npy", {"g.npy", "leave it out with policy private"}),
         marginal("AllCollude", "--budget 1,1e-6 --colluding 4", {"--colluding: of 4 clients", "at most 3"}),
         scalings("ServerOfScalings", "--clip 1 --noise 1 --releases 3 --server sums", {"--server"})),
-    name_of_case);
+    name_of_refusal);
 
 INSTANTIATE_TEST_SUITE_P(
     Data, PrivateRefusal,
@@ -328,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {".npy: is given in parts", "mechanism marginal"}},
         marginal("NegativeMass", "--budget 1,1e-6 --a bad-{client}.npy --record-mass 0.5",
                  {"bad-2.npy: entry 4 is negative"})),
-    name_of_case);
+    name_of_refusal);
 
 TEST_F(PrivateTest, KeysAreForMasksAlone) {
   (void)make_keys();

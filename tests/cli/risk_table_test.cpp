@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "support/made_risk.hpp"
+#include "support/special_numbers.hpp"
 #include "support/xml.hpp"
 
 namespace fedsinkhorn {
@@ -18,7 +18,7 @@ using testing::has;
 using testing::MadeRisk;
 using testing::occurrences;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
 RiskSummaryData data_of() {
   RiskSummaryData data;

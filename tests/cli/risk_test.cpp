@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Names = std::vector<std::string>;
-
 class RiskCommand : public ::testing::Test {
  protected:
   RiskCommand() {

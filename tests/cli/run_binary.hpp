@@ -16,6 +16,8 @@
 namespace fedsinkhorn::test {
 
 using Arguments = std::vector<std::string>;
+using Json = nlohmann::json;
+using Names = std::vector<std::string>;
 using Shape = std::vector<std::size_t>;
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -80,8 +82,21 @@ struct Ranks {
 /// Splits at blanks; text between apostrophes stays together, as in a shell.
 [[nodiscard]] Arguments words_of(const std::string& line);
 
+/// The binary with these words, in the folder of the test.
+[[nodiscard]] inline RunResult run_line(const std::string& line) { return run_binary(words_of(line)); }
+
+[[nodiscard]] inline bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Files
+
+/// What solve leaves in its output folder if nothing else is asked for.
+inline const Names kResultFiles = {"f.npy", "g.npy", "summary.json", "trace.csv"};
+
+/// Makes the folder that a command will run in what it is to be.
+using Prepare = std::function<void(const std::filesystem::path&)>;
 
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 [[nodiscard]] std::string read_bytes(const std::filesystem::path& path);

@@ -98,14 +98,6 @@ TEST_F(SecureTest, OneProcessSaysTheReason) {
   }
 }
 
-struct RefusedFlags {
-  std::string name;
-  std::string flags;
-  std::vector<std::string> mentions;
-};
-
-void PrintTo(const RefusedFlags& refused, std::ostream* stream) { *stream << refused.flags; }
-
 class SecureRefusal : public SecureTest, public ::testing::WithParamInterface<RefusedFlags> {};
 
 TEST_P(SecureRefusal, IsOneLine) {

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <ostream>
@@ -21,19 +20,19 @@
 #include <utility>
 #include <vector>
 
+#include "cli/federated.hpp"
 #include "cli/random_inputs.hpp"
 #include "cli/run_binary.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/version.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-using Names = std::vector<std::string>;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Results
@@ -113,19 +112,8 @@ void expect_contract(const Json& summary) {
   EXPECT_EQ(summary["version"], std::string(version()));
 }
 
-double largest_difference(const Values& x, const Values& y) {
-  if (x.size() != y.size()) return kInf;
-  double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] == y[i]) continue;  // -inf on both sides
-    const double difference = std::abs(x[i] - y[i]);
-    largest = difference <= largest ? largest : difference;  // a NaN gets through
-  }
-  return largest;
-}
-
 double sum_of_differences(const Values& x, const Values& y) {
-  double sum = x.size() == y.size() ? 0 : kInf;
+  double sum = x.size() == y.size() ? 0 : kInfinity;
   for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) sum += std::abs(x[i] - y[i]);
   return sum;
 }
@@ -143,8 +131,6 @@ Values column_sums(const double* plan, std::size_t rows, std::size_t columns) {
   }
   return sums;
 }
-
-const Names kResultFiles = {"f.npy", "g.npy", "summary.json", "trace.csv"};
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -397,7 +383,7 @@ TEST_F(SolveTest, CostsWhoseDifferencesOverflow) {
 
 // Nobody looked whether a plan exists, and none does: that must come out as a status.
 TEST_F(SolveTest, AnUncheckedInfeasibleProblemIsAStatus) {
-  write_npy(folder() / "blocks.npy", Values{0, kInf, kInf, 0}, Shape{2, 2});
+  write_npy(folder() / "blocks.npy", Values{0, kInfinity, kInfinity, 0}, Shape{2, 2});
   write_npy(folder() / "a2.npy", Values{0.25, 0.75}, Shape{2});
   write_npy(folder() / "b2.npy", Values{0.5, 0.5}, Shape{2});
   expect_status(
@@ -530,9 +516,9 @@ TEST_F(SolveTest, ZeroWeightsHaveInfinitePotentials) {
     const Values f = array("r/f.npy").values;
     const Values g = array("r/g.npy").values;
     for (std::size_t i = 0; i < n; ++i)
-      EXPECT_TRUE(a_[i] == 0 ? f[i] == -kInf : std::isfinite(f[i])) << i << ' ' << f[i];
+      EXPECT_TRUE(a_[i] == 0 ? f[i] == -kInfinity : std::isfinite(f[i])) << i << ' ' << f[i];
     for (std::size_t j = 0; j < m; ++j)
-      EXPECT_TRUE(b_[j] == 0 ? g[j] == -kInf : std::isfinite(g[j])) << j << ' ' << g[j];
+      EXPECT_TRUE(b_[j] == 0 ? g[j] == -kInfinity : std::isfinite(g[j])) << j << ' ' << g[j];
     const Array plan = array("r/plan.npy");
     EXPECT_LT(sum_of_differences(row_sums(plan.values.data(), n, m), a_), 2e-9);
     EXPECT_LT(sum_of_differences(column_sums(plan.values.data(), n, m), b_), 2e-9);
@@ -546,7 +532,7 @@ TEST_F(SolveTest, ZeroWeightsHaveInfinitePotentials) {
 
 TEST_F(SolveTest, ForbiddenPairsCarryNothing) {
   for (std::size_t k = 0; k < n * m; ++k) {
-    if ((k * 7919) % 10 < 4) cost_[k] = kInf;
+    if ((k * 7919) % 10 < 4) cost_[k] = kInfinity;
   }
   write_npy(folder() / "forbidding.npy", cost_, Shape{n, m});
   expect_status("solve --cost forbidding.npy --a a.npy --b b.npy --epsilon 0.1 --output r --plan", 0);
@@ -591,7 +577,7 @@ TEST_F(SolveTest, Float32InputsAreTheSameNumbers) {
 
 // Nothing can pass between the two components, so that rounding of the masses must be mended in each of them.
 TEST_F(SolveTest, Float32MassesGoWithForbiddenPairs) {
-  write_npy(folder() / "C2.npy", Values{0, kInf, kInf, 0}, Shape{2, 2});
+  write_npy(folder() / "C2.npy", Values{0, kInfinity, kInfinity, 0}, Shape{2, 2});
   write_float32(folder() / "a4.npy", Values{0.1, 0.9}, "(2,)");
   write_npy(folder() / "b8.npy", Values{0.1, 0.9}, Shape{2});
   for (const std::string options :
@@ -674,7 +660,7 @@ TEST_F(SolveTest, SeveralTargetsAreSolvedAtOnce) {
   EXPECT_EQ(array("r/f.npy").shape, (Shape{n, count}));
   const Array g = array("r/g.npy");
   EXPECT_EQ(g.shape, (Shape{m, count}));
-  EXPECT_EQ(g.values[8 * count + 1], -kInf);
+  EXPECT_EQ(g.values[8 * count + 1], -kInfinity);
   EXPECT_TRUE(std::isfinite(g.values[8 * count + 0]));
   const Array plans = array("r/plan.npy");
   ASSERT_EQ(plans.shape, (Shape{count, n, m}));
@@ -822,7 +808,7 @@ TEST_F(SolveTest, ThePotentialsOfASolveAreAStartForTheNext) {
   write_npy(folder() / "two.npy", two, Shape{m, 2});
   const std::string targets = "solve --cost C.npy --a a.npy --b two.npy --epsilon 0.1 --quiet --output ";
   expect_status(targets + "first", 0);
-  EXPECT_EQ(array("first/g.npy").values[2 * 4], -kInf);
+  EXPECT_EQ(array("first/g.npy").values[2 * 4], -kInfinity);
   for (const char* clients : {"1", "3", "7"}) {
     expect_status(targets + "second --initial-g first/g.npy --clients " + clients, 0);
     expect_status(targets + "second --initial-g b.npy --clients " + clients, 0);  // one column for both

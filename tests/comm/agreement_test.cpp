@@ -6,21 +6,21 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "comm/secure_sums.hpp"
 #include "comm/transports.hpp"
 #include "core/random.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+using testing::kInfinity;
+using testing::kLargest;
+using testing::kNan;
+using testing::kSmallest;
 
 /// Row k: client k's.
 using Table = std::vector<std::vector<double>>;

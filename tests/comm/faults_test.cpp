@@ -17,17 +17,14 @@
 #include "comm/collectives.hpp"
 #include "comm/conformance.hpp"
 #include "comm/transports.hpp"
+#include "comm/waiting.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/labels.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
 
-constexpr Seconds kAmple{120};  // no test should ever meet it
-constexpr Seconds kShort{0.2};
 constexpr Tag kOrdinary = Tag::first_free;
-
-using Body = std::function<void(Communicator&)>;
 
 void send_number(Communicator& communicator, double number, std::size_t to, Tag tag) {
   communicator.send(std::as_bytes(std::span(&number, 1)), to, on(tag));
@@ -82,7 +79,7 @@ std::vector<double> sent_through(const Options& options, std::size_t count, std:
 /// A way to put wrappers between a transport and its user.
 struct Fault {
   const char* name;
-  void (*run)(Communicator& transport, const Body& body);
+  void (*run)(Communicator& transport, const ClientBody& body);
 };
 
 constexpr double kLittle = 0.0003;  // seconds; rounds of many short messages are to end soon
@@ -90,45 +87,45 @@ constexpr double kSeldom = 0.03;
 
 const std::array kFaults = {
     Fault{"Delayed",
-          [](Communicator& transport, const Body& body) {
+          [](Communicator& transport, const ClientBody& body) {
             DelayedCommunicator delayed(transport, {.least = 0, .most = 0.001, .probability = kSeldom});
             body(delayed);
           }},
     Fault{"Dropped",
-          [](Communicator& transport, const Body& body) {
+          [](Communicator& transport, const ClientBody& body) {
             DroppedCommunicator dropped(transport, {.retry = kLittle, .probability = kSeldom});
             body(dropped);
           }},
     Fault{"Reordered",
-          [](Communicator& transport, const Body& body) {
+          [](Communicator& transport, const ClientBody& body) {
             ReorderedCommunicator reordered(transport, {.probability = 0.5, .limit = 0.001});
             body(reordered);
           }},
     Fault{"Duplicated",
-          [](Communicator& transport, const Body& body) {
+          [](Communicator& transport, const ClientBody& body) {
             DuplicatedCommunicator duplicated(transport, {.probability = 0.5});
             body(duplicated);
           }},
     Fault{"Paused",
-          [](Communicator& transport, const Body& body) {
+          [](Communicator& transport, const ClientBody& body) {
             PausedCommunicator paused(transport, {.messages = 3 * transport.rank()}, 0.001);
             body(paused);
           }},
     Fault{"KilledLater",
-          [](Communicator& transport, const Body& body) {
+          [](Communicator& transport, const ClientBody& body) {
             KilledCommunicator killed(transport, {}, std::stop_token());
             body(killed);
           }},
 };
 
-const Fault kTogether = {"Together", [](Communicator& transport, const Body& body) {
+const Fault kTogether = {"Together", [](Communicator& transport, const ClientBody& body) {
                            PausedCommunicator paused(transport, {.messages = 5}, 0.001);
                            BadNetwork network(paused, 7, kLittle, kSeldom);
                            KilledCommunicator killed(network.communicator(), {}, std::stop_token());
                            body(killed);
                          }};
 
-class UnderFaults : public testing::TestWithParam<std::tuple<Fault, std::size_t>> {};
+class UnderFaults : public ::testing::TestWithParam<std::tuple<Fault, std::size_t>> {};
 
 TEST_P(UnderFaults, TransportsConform) {
   const Fault& fault = std::get<0>(GetParam());
@@ -139,14 +136,16 @@ TEST_P(UnderFaults, TransportsConform) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<UnderFaults::ParamType>& test) {
+std::string name_of_faulty_run(const ::testing::TestParamInfo<UnderFaults::ParamType>& test) {
   return std::get<0>(test.param).name + std::to_string(std::get<1>(test.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(Alone, UnderFaults, testing::Combine(testing::ValuesIn(kFaults), testing::Values(1, 2, 3)),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Alone, UnderFaults,
+                         ::testing::Combine(::testing::ValuesIn(kFaults), ::testing::Values(1, 2, 3)),
+                         name_of_faulty_run);
 INSTANTIATE_TEST_SUITE_P(Stacked, UnderFaults,
-                         testing::Combine(testing::Values(kTogether), testing::Values(1, 2, 3, 5)), name_of);
+                         ::testing::Combine(::testing::Values(kTogether), ::testing::Values(1, 2, 3, 5)),
+                         name_of_faulty_run);
 
 TEST(UnderFaultsSimulated, TransportsConform) {
   for (const Check& check : all_checks()) {

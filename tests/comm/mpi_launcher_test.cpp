@@ -9,7 +9,7 @@ namespace fedsinkhorn::test {
 namespace {
 
 /// Takes away what a launcher of the tests themselves may have left.
-class MpiLauncher : public testing::Test {
+class MpiLauncher : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"}) {

@@ -14,17 +14,17 @@
 #include "comm/numbering.hpp"
 #include "comm/policy.hpp"
 #include "comm/transports.hpp"
+#include "comm/waiting.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/hostile.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
+using test::kVeryAmple;
 using testing::Attack;
 using testing::HostileCommunicator;
-
-constexpr Seconds kAmple{300};  // a test that meets it has failed
-constexpr std::size_t kHostile = 1;
+using testing::kHostile;
 
 TEST(Payloads, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
@@ -35,7 +35,7 @@ TEST(Payloads, HaveNamesOfTheirOwn) {
 }
 
 TEST(Payloads, ACollectiveWithoutAKindIsAMistake) {
-  run_on_threads(2, kAmple, [](Communicator& communicator) {
+  run_on_threads(2, kVeryAmple, [](Communicator& communicator) {
     const double x = 1;
     EXPECT_THROW((void)Collectives(communicator).allgather_numbers({&x, 1}), std::logic_error);
     EXPECT_EQ(Collectives(communicator).of(Payload::sum).allgather_numbers({&x, 1}).size(), 2U);
@@ -57,7 +57,7 @@ std::string line_with(const std::vector<std::uint32_t>& sessions, const std::vec
       EXPECT_EQ(all.of(Payload::note).allgather_numbers({&mine, 1}), (std::vector<double>{1, 1}));
     }
   };
-  run_on_threads(2, kAmple, [&](Communicator& communicator) {
+  run_on_threads(2, kVeryAmple, [&](Communicator& communicator) {
     try {
       if (communicator.rank() != kHostile) return sessions_on(communicator);
       HostileCommunicator hostile(communicator, attacks);
@@ -112,7 +112,7 @@ TEST(Frames, OfAnEarlierSolveAreRefused) {
 // A peer that never says yes or no would be waited for without end.
 TEST(Frames, AnAnswerThatIsNeitherYesNorNoIsRefused) {
   std::string line;
-  run_on_threads(2, kAmple, [&](Communicator& communicator) {
+  run_on_threads(2, kVeryAmple, [&](Communicator& communicator) {
     HostileCommunicator changed(communicator, communicator.rank() == kHostile
                                                   ? std::vector<Attack>{{0, Attack::Kind::number, 0, 0}}
                                                   : std::vector<Attack>{});
@@ -128,7 +128,7 @@ TEST(Frames, AnAnswerThatIsNeitherYesNorNoIsRefused) {
 }
 
 TEST(Counting, IsByKind) {
-  run_on_threads(3, kAmple, [](Communicator& communicator) {
+  run_on_threads(3, kVeryAmple, [](Communicator& communicator) {
     CountingCommunicator counting(communicator);
     const Collectives all(counting);
     std::vector<double> values(6, 1.0);
@@ -157,7 +157,7 @@ class NoSlices final : public PayloadPolicy {
 };
 
 TEST(Policies, AreAskedBeforeAByteLeaves) {
-  run_on_threads(2, kAmple, [](Communicator& communicator) {
+  run_on_threads(2, kVeryAmple, [](Communicator& communicator) {
     CountingCommunicator counting(communicator);
     PolicedCommunicator policed(counting);
     const std::size_t other = 1 - communicator.rank();
@@ -184,13 +184,13 @@ TEST(Places, AreToldByTheCommunicator) {
   Alone alone;
   EXPECT_TRUE(alone.shares_process());
   EXPECT_FALSE(alone.clock_is_virtual());
-  run_on_threads(3, kAmple, [](Communicator& communicator) {
+  run_on_threads(3, kVeryAmple, [](Communicator& communicator) {
     NumberingCommunicator wrapped(communicator);
     EXPECT_TRUE(wrapped.shares_process());
     EXPECT_FALSE(wrapped.clock_is_virtual());
     EXPECT_EQ(wrapped.clients_on_machine(), 3U);
   });
-  run_simulated(3, kAmple, Scenario{}, [](Communicator& communicator) {
+  run_simulated(3, kVeryAmple, Scenario{}, [](Communicator& communicator) {
     NumberingCommunicator wrapped(communicator);
     EXPECT_TRUE(wrapped.shares_process());
     EXPECT_TRUE(wrapped.clock_is_virtual());

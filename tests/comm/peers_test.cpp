@@ -9,6 +9,7 @@
 #include "comm/collectives.hpp"
 #include "comm/numbering.hpp"
 #include "comm/transports.hpp"
+#include "comm/waiting.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/hostile.hpp"
 #include "support/labels.hpp"
@@ -16,16 +17,15 @@
 namespace fedsinkhorn {
 namespace {
 
+using test::kVeryAmple;
 using testing::Attack;
 using testing::HostileCommunicator;
-using Body = std::function<void(Communicator&)>;
+using testing::kHostile;
 
-constexpr std::size_t kHostile = 1;
 constexpr std::size_t kClients = 3;
-constexpr Seconds kAmple{300};  // a test that meets it has failed
 
 /// What each client ended with; "" if with nothing. The hostile one's end is not passed on.
-std::vector<std::string> lines_of(bool simulated, const Body& honest, const Body& hostile) {
+std::vector<std::string> lines_of(bool simulated, const ClientBody& honest, const ClientBody& hostile) {
   std::vector<std::string> lines(kClients);
   const auto body = [&](Communicator& communicator) {
     if (communicator.rank() == kHostile) {
@@ -43,9 +43,9 @@ std::vector<std::string> lines_of(bool simulated, const Body& honest, const Body
     }
   };
   if (simulated) {
-    run_simulated(kClients, kAmple, Scenario{}, body);
+    run_simulated(kClients, kVeryAmple, Scenario{}, body);
   } else {
-    run_on_threads(kClients, kAmple, body);
+    run_on_threads(kClients, kVeryAmple, body);
   }
   return lines;
 }
@@ -190,7 +190,7 @@ TEST_P(PeerTest, NewsAreTakenWhateverTheirNumber) {
 }
 
 TEST(FromPeerTest, ValuesWithinTheirRangePass) {
-  run_on_threads(2, kAmple, [](Communicator& communicator) {
+  run_on_threads(2, kVeryAmple, [](Communicator& communicator) {
     const FromPeer peer(communicator, 1 - communicator.rank());
     EXPECT_EQ(peer.count(7, 7, "a count"), 7U);
     EXPECT_EQ(peer.count(static_cast<double>(kMostCount), kMostCount, "a count"), kMostCount);

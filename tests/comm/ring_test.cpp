@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+using testing::kLargest;
+using testing::kSmallest;
 /// Clients, at most.
 constexpr int kMost = 4096;
 

@@ -61,7 +61,7 @@ class MeddlingCommunicator final : public ForwardingCommunicator {
   const Meddle& meddle_;
 };
 
-using Body = std::function<void(SecureSums&)>;
+using SummingBody = std::function<void(SecureSums&)>;
 
 struct Setting {
   std::size_t clients = 3;
@@ -69,7 +69,7 @@ struct Setting {
 };
 
 /// One process of a run: a client, or the server, which is the last.
-void take_part(const Setting& setting, Communicator& network, const Meddle& meddle, const Body& body) {
+void take_part(const Setting& setting, Communicator& network, const Meddle& meddle, const SummingBody& body) {
   MeddlingCommunicator everyone(network, meddle);
   if (!setting.has_server) {
     SecureSums sums(make_peer_summing(everyone));
@@ -93,10 +93,10 @@ struct Departed {
   Label label;
   std::vector<std::byte> bytes;
 };
-using Departures = std::vector<std::vector<Departed>>;
+using AllDeparted = std::vector<std::vector<Departed>>;
 
-Departures record(const Setting& setting, const Body& body) {
-  Departures sent(processes(setting));
+AllDeparted record(const Setting& setting, const SummingBody& body) {
+  AllDeparted sent(processes(setting));
   run_on_threads(processes(setting), Seconds(60), [&](Communicator& network) {
     const Meddle note = [&](std::size_t to, Label label, std::vector<std::byte>& message) {
       sent[network.rank()].push_back({to, label, message});
@@ -117,7 +117,7 @@ const auto kSettings = ::testing::Values(Setting{1, false}, Setting{1, true}, Se
                                          Setting{3, false}, Setting{3, true}, Setting{7, false}, Setting{7, true});
 const auto kSeveral = ::testing::Values(Setting{2, false}, Setting{2, true}, Setting{3, false}, Setting{3, true},
                                         Setting{7, false}, Setting{7, true});
-std::string name_of(const ::testing::TestParamInfo<Setting>& info) {
+std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
   return std::to_string(info.param.clients) + (info.param.has_server ? "AndAServer" : "Clients");
 }
 
@@ -125,7 +125,7 @@ std::string name_of(const ::testing::TestParamInfo<Setting>& info) {
 // Sums (tests/comm/conformance.cpp has more, on every transport)
 
 class Sums : public ::testing::TestWithParam<Setting> {};
-INSTANTIATE_TEST_SUITE_P(Clients, Sums, kSettings, name_of);
+INSTANTIATE_TEST_SUITE_P(Clients, Sums, kSettings, name_of_setting);
 
 /// Holds sums of the numbers below exactly.
 __extension__ using Wide = __float128;
@@ -181,7 +181,7 @@ TEST_P(Sums, OfPartsOfTwoKeepBothParts) {
 // What leaves
 
 class Secrecy : public ::testing::TestWithParam<Setting> {};
-INSTANTIATE_TEST_SUITE_P(Clients, Secrecy, kSeveral, name_of);
+INSTANTIATE_TEST_SUITE_P(Clients, Secrecy, kSeveral, name_of_setting);
 
 /// Chi-square of bytes against even ones, in standard deviations: 255 degrees of freedom.
 double unevenness(std::span<const Word> words) {
@@ -197,7 +197,7 @@ constexpr double kEven = 7;  // standard deviations: never by chance
 
 /// The masked words of each client in the given sum, in the order of the words. Client 0 keeps some of its own where
 /// clients add up: those are left out for all.
-std::vector<std::vector<Word>> masked_words(const Setting& setting, const Departures& sent, std::size_t number) {
+std::vector<std::vector<Word>> masked_words(const Setting& setting, const AllDeparted& sent, std::size_t number) {
   std::vector<std::vector<Word>> of_client(setting.clients);
   for (std::size_t k = 0; k < setting.clients; ++k) {
     std::size_t sums = 0;
@@ -215,7 +215,7 @@ constexpr std::size_t kSecrets = 4000;
 // The same numbers again and again. Few at a time would go to client 0 alone; with a server, all go there.
 TEST(Secrecy, AnyClientsButOneSendWhatLooksRandom) {
   const Setting setting{4, true};
-  const Departures sent = record(setting, [](SecureSums& sums) {
+  const AllDeparted sent = record(setting, [](SecureSums& sums) {
     for (int time = 0; time < 2; ++time) {
       std::vector<double> numbers(kSecrets, 1.0 + static_cast<double>(sums.rank()));
       sums.add_up(Payload::sum, kShare, numbers);
@@ -245,7 +245,7 @@ TEST(Secrecy, AnyClientsButOneSendWhatLooksRandom) {
 
 TEST(Secrecy, KindsHaveMasksOfTheirOwn) {
   const Setting setting{2, true};
-  const Departures sent = record(setting, [](SecureSums& sums) {
+  const AllDeparted sent = record(setting, [](SecureSums& sums) {
     std::vector<double> numbers(100, 1.0);
     sums.add_up(Payload::sum, kShare, numbers);
     numbers.assign(100, 1.0);
@@ -281,7 +281,7 @@ TEST_P(Secrecy, NoSummandAndNoSumLeavesInPlain) {
     }
     keep(whole);
   }
-  const Departures sent = record(GetParam(), [&](SecureSums& sums) {
+  const AllDeparted sent = record(GetParam(), [&](SecureSums& sums) {
     const std::size_t rank = sums.rank();
     std::vector<double> numbers(count);
     for (std::size_t i = 0; i < count; ++i) numbers[i] = secret(rank, i) / 10;
@@ -326,7 +326,7 @@ struct Ended {
 };
 
 /// On the simulated network, where time limits take no time. meddle: what becomes of the messages of process `culprit`.
-std::vector<Ended> end_of(const Setting& setting, std::size_t culprit, const Meddle& meddle, const Body& body) {
+std::vector<Ended> end_of(const Setting& setting, std::size_t culprit, const Meddle& meddle, const SummingBody& body) {
   std::vector<Ended> ended(processes(setting));
   run_simulated(processes(setting), Seconds(5), Scenario{}, [&](Communicator& network) {
     Ended& mine = ended[network.rank()];
@@ -409,7 +409,7 @@ class Faults : public ::testing::TestWithParam<Setting> {
     };
   }
 };
-INSTANTIATE_TEST_SUITE_P(Clients, Faults, kSeveral, name_of);
+INSTANTIATE_TEST_SUITE_P(Clients, Faults, kSeveral, name_of_setting);
 
 TEST_P(Faults, NoneWithoutMeddling) {
   for (const Ended& ended : end_of(GetParam(), 0, {}, six_sums)) EXPECT_EQ(ended.how, Ended::How::well) << ended.line;

@@ -4,8 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -20,20 +18,21 @@
 #include "comm/draw.hpp"
 #include "comm/stopwatch.hpp"
 #include "comm/transports.hpp"
+#include "comm/waiting.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/labels.hpp"
 #include "support/line_of.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn::test {
 namespace {
 
-using Ranks = std::vector<std::size_t>;
-using Body = std::function<void(Communicator&)>;
+using testing::kInfinity;
 
-constexpr Seconds kAmple{1e6};
-constexpr Seconds kShort{60};
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Virtual seconds, of which many pass quickly.
+constexpr Seconds kAmpleVirtual{1e6};
+constexpr Seconds kShortVirtual{60};
 constexpr auto kTag = Tag::first_free;
 
 /// Round numbers: a message of n bytes takes n / 1024 + 0.5 seconds, an entry 1/8 second.
@@ -65,13 +64,8 @@ Scenario slow_and_uneven() {
   return scenario;
 }
 
-void run(std::size_t clients, const Scenario& scenario, const Body& body, Seconds timeout = kAmple) {
+void run(std::size_t clients, const Scenario& scenario, const ClientBody& body, Seconds timeout = kAmpleVirtual) {
   run_simulated(clients, timeout, scenario, body);
-}
-
-void receive_a_number(Communicator& communicator, std::size_t from) {
-  double number = 0;
-  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, on(kTag));
 }
 
 void send_bytes(Communicator& communicator, std::size_t count, std::size_t to, Tag tag = kTag) {
@@ -89,7 +83,7 @@ bool sleep_until(Communicator& communicator, double time) { return communicator.
 // ---------------------------------------------------------------------------------------------------------------------
 // Like every transport
 
-class Simulated : public testing::TestWithParam<std::size_t> {};
+class Simulated : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(Simulated, Conform) {
   for (const Scenario& scenario : {zero_latency(), heavy_tailed(), slow_and_uneven()}) {
@@ -117,7 +111,7 @@ TEST_P(Simulated, EveryClientRunsOnceAndOneAtATime) {
   EXPECT_EQ(threads.at(0), std::this_thread::get_id());
 }
 
-INSTANTIATE_TEST_SUITE_P(Clients, Simulated, testing::Values(1, 2, 3, 5, 8), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Clients, Simulated, ::testing::Values(1, 2, 3, 5, 8), ::testing::PrintToStringParamName());
 
 TEST(SimulatedRun, HundredsOfClientsMeet) {
   constexpr std::size_t kClients = 300;
@@ -660,7 +654,7 @@ Ends wait_in_a_ring(std::size_t clients, const Scenario& scenario) {
       ends.times[rank] = communicator.now();
     }
   };
-  run(clients, scenario, body, kShort);
+  run(clients, scenario, body, kShortVirtual);
   return ends;
 }
 
@@ -673,7 +667,7 @@ TEST(SimulatedLoss, OneThatIsLostIsNamedByAllOthersAtTheTimeLimit) {
   for (const std::size_t rank : {0, 1, 3}) {
     EXPECT_EQ(ends.lines[rank], "client 2 has not answered for 60 s");
     EXPECT_EQ(ends.lost[rank], Ranks{2});
-    EXPECT_EQ(ends.times[rank], kShort.count());
+    EXPECT_EQ(ends.times[rank], kShortVirtual.count());
   }
   EXPECT_EQ(ends.lines[2], "");
 }
@@ -712,7 +706,7 @@ TEST(SimulatedLoss, ThoseThatHaveEndedAreNamedIfNobodyElseIsSilent) {
       if (communicator.rank() == 0) receive_a_number(communicator, 1);
       if (communicator.rank() == 2) (void)sleep_until(communicator, 70);
     };
-    return line_of<ClientLost>([&] { run(3, scenario, body, kShort); });
+    return line_of<ClientLost>([&] { run(3, scenario, body, kShortVirtual); });
   };
   EXPECT_EQ(line({}), "client 1 has not answered for 60 s");
   EXPECT_EQ(line({{.client = 1, .lost_at = 50}, {.client = 2, .lost_at = 50}}), "client 2 has not answered for 60 s");
@@ -723,7 +717,7 @@ TEST(SimulatedLoss, ComesOutAsClientLostEvenIfItIsClient0) {
     Scenario scenario;
     scenario.clients = {{.client = lost, .lost_at = 0.5}};
     const auto body = [](Communicator& communicator) { receive_a_number(communicator, 1 - communicator.rank()); };
-    EXPECT_EQ(line_of<ClientLost>([&] { run(2, scenario, body, kShort); }),
+    EXPECT_EQ(line_of<ClientLost>([&] { run(2, scenario, body, kShortVirtual); }),
               std::string("client ") + (lost == 0 ? "0" : "1") + " has not answered for 60 s");
   }
 }

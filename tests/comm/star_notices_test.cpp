@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "comm/waiting.hpp"
 #include "comm/watch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/labels.hpp"
@@ -18,7 +19,6 @@ namespace fedsinkhorn::test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr Seconds kShort{0.2};
 
 /// What is under way, and whether anything went where there is no way.
 class Wires {

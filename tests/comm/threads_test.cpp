@@ -15,6 +15,7 @@
 #include "comm/collectives.hpp"
 #include "comm/conformance.hpp"
 #include "comm/transports.hpp"
+#include "comm/waiting.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/labels.hpp"
@@ -23,13 +24,9 @@
 namespace fedsinkhorn::test {
 namespace {
 
-using Ranks = std::vector<std::size_t>;
-
-constexpr Seconds kAmple{120};  // no test should ever meet it
-constexpr Seconds kShort{0.2};
 constexpr double kPromptly = 60;  // seconds; far below kAmple, far above what a busy machine needs
 
-class OnThreads : public testing::TestWithParam<std::size_t> {};
+class OnThreads : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(OnThreads, Conform) {
   for (const Check& check : all_checks()) {
@@ -63,15 +60,10 @@ TEST_P(OnThreads, NobodyLeavesABarrierBeforeAllHaveCome) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Clients, OnThreads, testing::Range<std::size_t>(1, 9), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Clients, OnThreads, ::testing::Range<std::size_t>(1, 9), ::testing::PrintToStringParamName());
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Failures
-
-void receive_a_number(Communicator& communicator, std::size_t from) {
-  double number = 0;
-  communicator.receive(std::as_writable_bytes(std::span(&number, 1)), from, on(Tag::first_free));
-}
 
 TEST(ThreadsFail, ACauseComesOutOfOneClient) {
   const auto throws = [](Communicator&) { throw std::domain_error("the cause"); };

@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "core/random.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
-ExactSum sum_of(const std::vector<double>& terms) {
+ExactSum exact_sum_of(const std::vector<double>& terms) {
   ExactSum sum;
   for (const double term : terms) sum.add(term);
   return sum;
@@ -28,18 +28,18 @@ std::vector<double> uneven_terms(std::uint64_t seed) {
 }
 
 TEST(ExactSum, KeepsWhatPlainSummationLoses) {
-  EXPECT_EQ(sum_of({1e16, 1, -1e16}).total(), 1);
-  EXPECT_EQ(sum_of({1, 1e100, 1, -1e100}).total(), 2);
-  EXPECT_EQ(sum_of({}).total(), 0);
+  EXPECT_EQ(exact_sum_of({1e16, 1, -1e16}).total(), 1);
+  EXPECT_EQ(exact_sum_of({1, 1e100, 1, -1e100}).total(), 2);
+  EXPECT_EQ(exact_sum_of({}).total(), 0);
 }
 
 TEST(ExactSum, DoesNotDependOnTheOrder) {
   std::vector<double> terms = uneven_terms(1);
-  const double expected = sum_of(terms).total();
+  const double expected = exact_sum_of(terms).total();
   std::sort(terms.begin(), terms.end());
-  EXPECT_EQ(sum_of(terms).total(), expected);
+  EXPECT_EQ(exact_sum_of(terms).total(), expected);
   std::reverse(terms.begin(), terms.end());
-  EXPECT_EQ(sum_of(terms).total(), expected);
+  EXPECT_EQ(exact_sum_of(terms).total(), expected);
 }
 
 TEST(ExactSum, OfPartsIsThatOfTheWhole) {
@@ -49,14 +49,14 @@ TEST(ExactSum, OfPartsIsThatOfTheWhole) {
     for (std::size_t k = 0; k < terms.size(); ++k) part[k % parts].add(terms[k]);
     ExactSum all;
     for (const ExactSum& sum : part) all.add(sum);
-    EXPECT_EQ(all.total(), sum_of(terms).total()) << parts;
+    EXPECT_EQ(all.total(), exact_sum_of(terms).total()) << parts;
   }
 }
 
 TEST(ExactSum, HasInfinitiesAsPlainSummationDoes) {
-  EXPECT_EQ(sum_of({1, kInfinity, 2}).total(), kInfinity);
-  EXPECT_EQ(sum_of({-kInfinity, 1}).total(), -kInfinity);
-  EXPECT_TRUE(std::isnan(sum_of({kInfinity, -kInfinity}).total()));
+  EXPECT_EQ(exact_sum_of({1, kInfinity, 2}).total(), kInfinity);
+  EXPECT_EQ(exact_sum_of({-kInfinity, 1}).total(), -kInfinity);
+  EXPECT_TRUE(std::isnan(exact_sum_of({kInfinity, -kInfinity}).total()));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 using Masses = std::vector<double>;
 using Indices = std::vector<std::size_t>;
-using Random = std::mt19937_64;
+using Engine = std::mt19937_64;
 
 constexpr double kTolerance = 1e-9;
 
@@ -41,13 +41,13 @@ PairSet pairs(std::initializer_list<std::string> lines) {
 
 double total(const Masses& masses) { return std::accumulate(masses.begin(), masses.end(), 0.0); }
 
-double uniform(Random& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
+double uniform(Engine& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
 
-std::size_t below(Random& random, std::size_t bound) {
+std::size_t below(Engine& random, std::size_t bound) {
   return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random);
 }
 
-Indices shuffled(std::size_t count, Random& random) {
+Indices shuffled(std::size_t count, Engine& random) {
   Indices order(count);
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::shuffle(order, random);
@@ -131,7 +131,7 @@ bool has_empty_line(const PairSet& allowed) {
   return some_row_empty(allowed) || some_row_empty(allowed.transposed());
 }
 
-PairSet random_pairs(std::size_t rows, std::size_t columns, double density, Random& random) {
+PairSet random_pairs(std::size_t rows, std::size_t columns, double density, Engine& random) {
   PairSet set(rows, columns);
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) {
@@ -150,7 +150,7 @@ struct Marginals {
   Masses b;
 };
 template <class Draw>
-Marginals planted(const PairSet& allowed, double used, Random& random, Draw draw) {
+Marginals planted(const PairSet& allowed, double used, Engine& random, Draw draw) {
   Marginals sums{Masses(allowed.rows()), Masses(allowed.columns())};
   for (std::size_t i = 0; i < allowed.rows(); ++i) {
     for (std::size_t j = 0; j < allowed.columns(); ++j) {
@@ -166,7 +166,7 @@ Marginals planted(const PairSet& allowed, double used, Random& random, Draw draw
 
 /// Leaves the first few rows only the first few columns, whose mass they just fit, or nearly, or do not. Sets of lines,
 /// none of which is at fault alone, hardly ever come about by chance.
-void corner_some_rows(PairSet& allowed, Masses& a, const Masses& b, Random& random) {
+void corner_some_rows(PairSet& allowed, Masses& a, const Masses& b, Engine& random) {
   const std::size_t rows = 1 + below(random, a.size());
   const std::size_t columns = 1 + below(random, b.size());
   double room = 0;
@@ -213,7 +213,7 @@ TEST(PairSet, AllowsForbidsAndKeepsThePadClear) {
 }
 
 TEST(PairSet, TransposesEveryShape) {
-  Random random(1);
+  Engine random(1);
   for (const std::size_t rows : {1U, 3U, 63U, 64U, 65U, 130U}) {
     for (const std::size_t columns : {1U, 2U, 64U, 100U, 129U}) {
       const PairSet set = random_pairs(rows, columns, 0.4, random);
@@ -346,7 +346,7 @@ TEST(Feasibility, AnAugmentingPathThroughEveryRowIsFound) {
 
 TEST(Feasibility, PermutationsFitOnlyTheirOwnMasses) {
   constexpr std::size_t kRows = 300;
-  Random random(2);
+  Engine random(2);
   const Indices to = shuffled(kRows, random);
   PairSet allowed(kRows, kRows);
   Masses a(kRows);
@@ -368,7 +368,7 @@ TEST(Feasibility, PermutationsFitOnlyTheirOwnMasses) {
 
 TEST(Feasibility, OneRowOrOneColumnFitsWhenAllIsAllowed) {
   for (const std::size_t count : {1U, 2U, 64U, 65U, 200U}) {
-    Random random(count);
+    Engine random(count);
     Masses many(count);
     std::ranges::generate(many, [&] { return std::pow(10.0, -8 * uniform(random)); });
     const Masses one{total(many)};
@@ -430,7 +430,7 @@ TEST(Feasibility, ShortfallsBelowToleranceAddUp) {
 }
 
 TEST(Feasibility, NoToleranceAtAllStillAllowsForRounding) {
-  Random random(3);
+  Engine random(3);
   for (int repetition = 0; repetition < 200; ++repetition) {
     PairSet allowed = random_pairs(40, 30, 0.2, random);
     for (std::size_t k = 0; k < 40; ++k) {
@@ -452,7 +452,7 @@ TEST(Feasibility, AgreesWithHallsConditionOnAllSubsets) {
   int fitting = 0;
   int short_of_single = 0;
   int short_of_several = 0;
-  Random random(4);
+  Engine random(4);
   for (int repetition = 0; repetition < 12000; ++repetition) {
     SCOPED_TRACE(repetition);
     const std::size_t rows = 1 + below(random, 10);
@@ -464,7 +464,7 @@ TEST(Feasibility, AgreesWithHallsConditionOnAllSubsets) {
         allowed.allow(k % rows, k % columns);
       }
     }
-    const auto decades = [](Random& r) { return std::pow(10.0, -8 * uniform(r)); };
+    const auto decades = [](Engine& r) { return std::pow(10.0, -8 * uniform(r)); };
     const auto kind = static_cast<Kind>(std::min(repetition % 12, 6));  // every other one is cornered
     Masses a(rows);
     Masses b(columns);
@@ -475,7 +475,7 @@ TEST(Feasibility, AgreesWithHallsConditionOnAllSubsets) {
     switch (kind) {
       case Kind::uniform: fill_both(uniform); break;
       case Kind::decades: fill_both(decades); break;
-      case Kind::small_integers: fill_both([](Random& r) { return static_cast<double>(1 + below(r, 4)); }); break;
+      case Kind::small_integers: fill_both([](Engine& r) { return static_cast<double>(1 + below(r, 4)); }); break;
       case Kind::planted:
       case Kind::planted_off: {
         Marginals sums = planted(allowed, 0.6, random, uniform);
@@ -490,7 +490,7 @@ TEST(Feasibility, AgreesWithHallsConditionOnAllSubsets) {
         break;
       }
       case Kind::cornered:
-        fill_both([](Random& r) { return 0.5 + uniform(r); });
+        fill_both([](Engine& r) { return 0.5 + uniform(r); });
         corner_some_rows(allowed, a, b, random);
         break;
     }
@@ -534,7 +534,7 @@ TEST(Feasibility, TightSetsFitAndAnyMoreDoesNot) {
   constexpr std::size_t kColumns = 260;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed);
+    Engine random(seed);
     const Indices row = shuffled(kRows, random);
     const Indices column = shuffled(kColumns, random);
     PairSet blocks(kRows, kColumns);
@@ -554,7 +554,7 @@ TEST(Feasibility, TightSetsFitAndAnyMoreDoesNot) {
         }
       }
     }
-    auto [a, b] = planted(blocks, 1, random, [](Random& r) { return std::pow(10.0, -3 * uniform(r)); });
+    auto [a, b] = planted(blocks, 1, random, [](Engine& r) { return std::pow(10.0, -3 * uniform(r)); });
     EXPECT_FALSE(find_shortfall(allowed, a, b));
 
     const double moved = 1e-8 * total(a);
@@ -572,7 +572,7 @@ TEST(Feasibility, ShuffledTrianglesWithHolesFit) {
   constexpr std::size_t kRows = 400;
   for (const double density : {1.0, 0.5}) {
     SCOPED_TRACE(density);
-    Random random(5);
+    Engine random(5);
     const Indices row = shuffled(kRows, random);
     const Indices column = shuffled(kRows, random);
     PairSet allowed(kRows, kRows);
@@ -603,7 +603,7 @@ TEST(Feasibility, LongBandsInAnyOrder) {
   constexpr std::size_t kHalfWidth = 4;
   for (const bool in_order : {true, false}) {
     SCOPED_TRACE(in_order);
-    Random random(6);
+    Engine random(6);
     Indices row = shuffled(kRows, random);
     Indices column = shuffled(kRows, random);
     if (in_order) {

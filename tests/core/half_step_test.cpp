@@ -4,11 +4,13 @@
 
 #include <vector>
 
+#include "support/special_numbers.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNan;
 
 using Values = std::vector<double>;
 
@@ -22,7 +24,7 @@ TEST(HalfStep, GivesEveryLineItsMass) {
 
 TEST(HalfStep, WithoutMassIsZeroWhateverTheProduct) {
   const Values masses = {0, 0, 0, 1};
-  const Values products = {0, kInfinity, kNaN, 4};
+  const Values products = {0, kInfinity, kNan, 4};
   Values scalings(4, 7.0);
   HalfStep{masses}.scale(products, scalings);
   EXPECT_EQ(scalings, (Values{0, 0, 0, 0.25}));

@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "fedsinkhorn/error.hpp"
 #include "support/in_a_folder.hpp"
@@ -28,7 +27,7 @@ namespace fs = std::filesystem;
 class AtomicFileTest : public testing::InAFolder {};
 
 using testing::content;
-using Names = std::vector<std::string>;
+using testing::Names;
 
 TEST_F(AtomicFileTest, TheFileAppearsInCommit) {
   const fs::path path = folder_ / "result.json";

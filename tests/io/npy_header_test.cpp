@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kName = "some/where.npy";
 
 /// Magic, version, length and dictionary: `version` 1 has a length of 2 bytes, the others of 4.
-std::string header(const std::string& dictionary, char version = 1) {
+std::string header_with(const std::string& dictionary, char version = 1) {
   std::string result = "\x93NUMPY";
   result += version;
   result += '\0';
@@ -35,12 +35,14 @@ std::string dictionary(const std::string& descr, const std::string& fortran_orde
   return "{'descr': " + descr + ", 'fortran_order': " + fortran_order + ", 'shape': " + shape + ", }   \n";
 }
 
-NpyHeader parse(const std::string& start, std::uint64_t file_size) {
+NpyHeader parse_start(const std::string& start, std::uint64_t file_size) {
   return parse_npy_header(std::as_bytes(std::span(start)), file_size, kName);
 }
 
 /// A file with that header and that many bytes of data.
-NpyHeader parse_with_data(const std::string& start, std::uint64_t data) { return parse(start, start.size() + data); }
+NpyHeader parse_with_data(const std::string& start, std::uint64_t data) {
+  return parse_start(start, start.size() + data);
+}
 
 bool is_one_printable_line(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
@@ -49,7 +51,7 @@ bool is_one_printable_line(std::string_view text) {
 /// The message of the refusal; empty when the file was accepted.
 std::string refusal(const std::string& start, std::uint64_t file_size) {
   try {
-    (void)parse(start, file_size);
+    (void)parse_start(start, file_size);
   } catch (const InputError& error) {
     EXPECT_TRUE(is_one_printable_line(error.what())) << error.what();
     return error.what();
@@ -57,36 +59,36 @@ std::string refusal(const std::string& start, std::uint64_t file_size) {
   return {};
 }
 
-void expect_refused(const std::string& start, std::uint64_t file_size, const std::string& reason) {
+void expect_start_refused(const std::string& start, std::uint64_t file_size, const std::string& reason) {
   EXPECT_TRUE(refusal(start, file_size).starts_with(kName + (": " + reason)))
       << "expected: " << reason << "\ngot:      " << refusal(start, file_size);
 }
 
 void expect_dictionary_refused(const std::string& text, const std::string& reason) {
-  const std::string start = header(text);
-  expect_refused(start, start.size() + 48, reason);
+  const std::string start = header_with(text);
+  expect_start_refused(start, start.size() + 48, reason);
 }
 
 void expect_malformed(const std::string& text, const std::string& detail) {
   expect_dictionary_refused(text, "malformed header: " + detail);
 }
 
-using Shape = std::vector<std::size_t>;
+using HeaderShape = std::vector<std::size_t>;
 
 TEST(NpyHeader, ReadsEveryVersion) {
   for (const char version : {'\1', '\2', '\3'}) {
-    const std::string start = header(dictionary("'<f8'", "False", "(2, 3)"), version);
+    const std::string start = header_with(dictionary("'<f8'", "False", "(2, 3)"), version);
     const NpyHeader parsed = parse_with_data(start, 48);
     EXPECT_FALSE(parsed.is_float32);
-    EXPECT_EQ(parsed.shape, (Shape{2, 3}));
+    EXPECT_EQ(parsed.shape, (HeaderShape{2, 3}));
     EXPECT_EQ(parsed.data_offset, start.size());
   }
 }
 
 TEST(NpyHeader, ReadsFloat32) {
-  const NpyHeader parsed = parse_with_data(header(dictionary("'<f4'", "False", "(2, 3)")), 24);
+  const NpyHeader parsed = parse_with_data(header_with(dictionary("'<f4'", "False", "(2, 3)")), 24);
   EXPECT_TRUE(parsed.is_float32);
-  EXPECT_EQ(parsed.shape, (Shape{2, 3}));
+  EXPECT_EQ(parsed.shape, (HeaderShape{2, 3}));
 }
 
 TEST(NpyHeader, ReadsBytesAsNumpyWroteThem) {
@@ -94,7 +96,7 @@ TEST(NpyHeader, ReadsBytesAsNumpyWroteThem) {
   const std::string start = std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
                             "{'descr': '<f8', 'fortran_order': False, 'shape': (7, 1), }" + std::string(58, ' ') + "\n";
   const NpyHeader parsed = parse_with_data(start, 56);
-  EXPECT_EQ(parsed.shape, (Shape{7, 1}));
+  EXPECT_EQ(parsed.shape, (HeaderShape{7, 1}));
   EXPECT_EQ(parsed.data_offset, 128U);
 }
 
@@ -103,76 +105,77 @@ TEST(NpyHeader, ReadsAnyOrderQuotesAndSpacing) {
                            "{\"fortran_order\": False, \"descr\": \"<f8\", \"shape\": (6,)}\n",
                            "  {  'descr'  :  '<f8' ,'shape' : ( 6 , ) ,\t\"fortran_order\"  :  False  ,  }     \n",
                            "{'descr': '<f8',\n 'fortran_order': False,\r\n 'shape': (6,)}"}) {
-    EXPECT_EQ(parse_with_data(header(text), 48).shape, Shape{6}) << text;
+    EXPECT_EQ(parse_with_data(header_with(text), 48).shape, HeaderShape{6}) << text;
   }
 }
 
 TEST(NpyHeader, ReadsATupleWithTrailingComma) {
-  EXPECT_EQ(parse_with_data(header(dictionary("'<f8'", "False", "(2, 3,)")), 48).shape, (Shape{2, 3}));
+  EXPECT_EQ(parse_with_data(header_with(dictionary("'<f8'", "False", "(2, 3,)")), 48).shape, (HeaderShape{2, 3}));
 }
 
 TEST(NpyHeader, AcceptsFortranOrderWhereBothOrdersAgree) {
   for (const auto& [text, shape] :
-       {std::pair<std::string, Shape>{"(6,)", {6}}, {"(6, 1)", {6, 1}}, {"(1, 6)", {1, 6}}}) {
-    EXPECT_EQ(parse_with_data(header(dictionary("'<f8'", "True", text)), 48).shape, shape);
+       {std::pair<std::string, HeaderShape>{"(6,)", {6}}, {"(6, 1)", {6, 1}}, {"(1, 6)", {1, 6}}}) {
+    EXPECT_EQ(parse_with_data(header_with(dictionary("'<f8'", "True", text)), 48).shape, shape);
   }
 }
 
 TEST(NpyHeader, LooksNoFurtherThanTheWindow) {
-  std::string start = header(dictionary("'<f8'", "False", "(1000000, 1000000)"));
+  std::string start = header_with(dictionary("'<f8'", "False", "(1000000, 1000000)"));
   const std::uint64_t file_size = start.size() + 8'000'000'000'000ULL;
-  EXPECT_EQ(parse(start, file_size).shape, (Shape{1000000, 1000000}));  // the file's first bytes are enough
+  EXPECT_EQ(parse_start(start, file_size).shape, (HeaderShape{1000000, 1000000}));  // the file's first bytes are enough
 }
 
-TEST(NpyHeader, RefusesAnEmptyFile) { expect_refused("", 0, "the file is empty"); }
+TEST(NpyHeader, RefusesAnEmptyFile) { expect_start_refused("", 0, "the file is empty"); }
 
 TEST(NpyHeader, RefusesAFileThatIsTooShort) {
-  const std::string one = header(dictionary("'<f8'", "False", "(6,)"));
+  const std::string one = header_with(dictionary("'<f8'", "False", "(6,)"));
   for (const std::size_t size : {1U, 5U, 6U, 7U, 8U, 9U}) {
-    expect_refused(one.substr(0, size), size, "too short to hold a .npy header (" + std::to_string(size) + " bytes)");
+    expect_start_refused(one.substr(0, size), size,
+                         "too short to hold a .npy header (" + std::to_string(size) + " bytes)");
   }
-  const std::string two = header(dictionary("'<f8'", "False", "(6,)"), 2);
-  expect_refused(two.substr(0, 11), 11, "too short to hold a .npy header (11 bytes)");
+  const std::string two = header_with(dictionary("'<f8'", "False", "(6,)"), 2);
+  expect_start_refused(two.substr(0, 11), 11, "too short to hold a .npy header (11 bytes)");
 }
 
 TEST(NpyHeader, RefusesOtherFormats) {
   for (const std::string text : {"1", "1,2,3\n4,5,6\n", "\x93NUMPX\x01\x00 and so on", "\x89PNG\r\n\x1a\n"}) {
-    expect_refused(text, text.size(), "not a .npy file;");
+    expect_start_refused(text, text.size(), "not a .npy file;");
   }
   const std::string archive("PK\x03\x04 rest of the archive");
-  expect_refused(archive, archive.size(), "not a .npy file but a .npz archive");
+  expect_start_refused(archive, archive.size(), "not a .npy file but a .npz archive");
 }
 
 TEST(NpyHeader, RefusesOtherVersions) {
-  std::string start = header(dictionary("'<f8'", "False", "(6,)"));
+  std::string start = header_with(dictionary("'<f8'", "False", "(6,)"));
   for (const auto& [major, minor] : {std::pair<char, char>{'\0', '\0'}, {'\4', '\0'}, {'\1', '\1'}, {'\xff', '\xff'}}) {
     start[6] = major;
     start[7] = minor;
-    expect_refused(start, start.size() + 48,
-                   "unsupported version " + std::to_string(static_cast<unsigned char>(major)) + "." +
-                       std::to_string(static_cast<unsigned char>(minor)));
+    expect_start_refused(start, start.size() + 48,
+                         "unsupported version " + std::to_string(static_cast<unsigned char>(major)) + "." +
+                             std::to_string(static_cast<unsigned char>(minor)));
   }
 }
 
 TEST(NpyHeader, RefusesAHeaderLongerThanTheFile) {
-  const std::string start = header(dictionary("'<f8'", "False", "(6,)"));
+  const std::string start = header_with(dictionary("'<f8'", "False", "(6,)"));
   for (std::size_t size = 10; size < start.size(); ++size) {
-    expect_refused(start.substr(0, size), size,
-                   "header longer than the file: it should end at byte " + std::to_string(start.size()) +
-                       ", the file at byte " + std::to_string(size));
+    expect_start_refused(start.substr(0, size), size,
+                         "header longer than the file: it should end at byte " + std::to_string(start.size()) +
+                             ", the file at byte " + std::to_string(size));
   }
   const std::string huge("\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14);
-  expect_refused(huge, huge.size(), "header longer than the file: it should end at byte 4294967307");
+  expect_start_refused(huge, huge.size(), "header longer than the file: it should end at byte 4294967307");
 }
 
 TEST(NpyHeader, RefusesAHeaderThatNoPlainArrayNeeds) {
   const std::string huge("\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14);
-  expect_refused(huge, std::uint64_t{1} << 40U, "header of 4294967295 bytes is longer than the 65535");
+  expect_start_refused(huge, std::uint64_t{1} << 40U, "header of 4294967295 bytes is longer than the 65535");
 }
 
 TEST(NpyHeader, RefusesAHeaderThatCouldNotBeReadInFull) {
-  const std::string start = header(dictionary("'<f8'", "False", "(6,)"));
-  expect_refused(start.substr(0, 40), start.size() + 48, "header longer than the file");
+  const std::string start = header_with(dictionary("'<f8'", "False", "(6,)"));
+  expect_start_refused(start.substr(0, 40), start.size() + 48, "header longer than the file");
 }
 
 TEST(NpyHeader, RefusesMalformedDictionaries) {
@@ -243,14 +246,14 @@ TEST(NpyHeader, RefusesOtherTypesEachByItsName) {
 
 TEST(NpyHeader, ShowsTextFromTheFileShortAndPrintable) {
   expect_dictionary_refused(dictionary("'\n\x1b[31m\xffx\x7f'", "False", "(6,)"), "type '??[31m?x?' is not supported");
-  const std::string message = refusal(header("{'" + std::string(60000, 'k') + "': 1}"), 70000);
+  const std::string message = refusal(header_with("{'" + std::string(60000, 'k') + "': 1}"), 70000);
   EXPECT_LT(message.size(), 160U);
   EXPECT_NE(message.find("unknown entry '" + std::string(32, 'k') + "...'"), std::string::npos) << message;
 }
 
 TEST(NpyHeader, RefusesFortranOrder) {
   expect_dictionary_refused(dictionary("'<f8'", "True", "(2, 3)"), "the array is in Fortran order");
-  EXPECT_NE(refusal(header(dictionary("'<f8'", "True", "(2, 3)")), 1000).find("np.ascontiguousarray(x)"),
+  EXPECT_NE(refusal(header_with(dictionary("'<f8'", "True", "(2, 3)")), 1000).find("np.ascontiguousarray(x)"),
             std::string::npos);
 }
 
@@ -280,18 +283,18 @@ TEST(NpyHeader, RefusesShapesThatOverflow) {
 }
 
 TEST(NpyHeader, RefusesTruncatedData) {
-  const std::string start = header(dictionary("'<f8'", "False", "(2, 3)"));
+  const std::string start = header_with(dictionary("'<f8'", "False", "(2, 3)"));
   for (const std::uint64_t present : {0U, 1U, 40U, 47U}) {
-    expect_refused(start, start.size() + present,
-                   "data truncated: shape (2, 3) needs 48 bytes, the file has " + std::to_string(present));
+    expect_start_refused(start, start.size() + present,
+                         "data truncated: shape (2, 3) needs 48 bytes, the file has " + std::to_string(present));
   }
 }
 
 TEST(NpyHeader, RefusesBytesAfterTheData) {
-  const std::string start = header(dictionary("'<f4'", "False", "(2, 3)"));
+  const std::string start = header_with(dictionary("'<f4'", "False", "(2, 3)"));
   for (const std::uint64_t extra : {1U, 24U}) {
-    expect_refused(start, start.size() + 24 + extra,
-                   "has " + std::to_string(extra) + " bytes more than its header promises");
+    expect_start_refused(start, start.size() + 24 + extra,
+                         "has " + std::to_string(extra) + " bytes more than its header promises");
   }
 }
 
@@ -302,12 +305,12 @@ TEST(NpyHeader, SurvivesRandomDamage) {
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
 
   const std::vector<std::string> seeds = {
-      header(dictionary("'<f8'", "False", "(2, 3)")) + std::string(48, 'x'),
-      header(dictionary("'<f4'", "False", "(12,)")) + std::string(48, '\0'),
-      header(R"({"shape": (1, 5), "descr": "<f8", "fortran_order": True})", 2) + std::string(40, '\xff'),
-      header("{'fortran_order':False,'shape':(10,1,),'descr':'<f4',}\n", 3) + std::string(40, '7'),
-      header(dictionary("'<f8'", "False", "(123456789, 987654321)")),
-      header(dictionary("[('a', '<f8')]", "False", "(3,)")) + std::string(24, ' '),
+      header_with(dictionary("'<f8'", "False", "(2, 3)")) + std::string(48, 'x'),
+      header_with(dictionary("'<f4'", "False", "(12,)")) + std::string(48, '\0'),
+      header_with(R"({"shape": (1, 5), "descr": "<f8", "fortran_order": True})", 2) + std::string(40, '\xff'),
+      header_with("{'fortran_order':False,'shape':(10,1,),'descr':'<f4',}\n", 3) + std::string(40, '7'),
+      header_with(dictionary("'<f8'", "False", "(123456789, 987654321)")),
+      header_with(dictionary("[('a', '<f8')]", "False", "(3,)")) + std::string(24, ' '),
   };
   const std::string characters = "'\"(),:{}[]\\ \t\n0123456789";
   const std::vector<std::string> words = {"'<f8'", "'<f4'", "'>f8'", "True", "False", "shape", "descr", "()", "(1,"};
@@ -341,7 +344,7 @@ TEST(NpyHeader, SurvivesRandomDamage) {
     }
     std::optional<NpyHeader> parsed;
     try {
-      parsed = parse(file, file_size);
+      parsed = parse_start(file, file_size);
     } catch (const InputError& error) {
       ASSERT_TRUE(is_one_printable_line(error.what())) << "round " << round << ": " << error.what();
       ASSERT_LT(std::string_view(error.what()).size(), 250U) << "round " << round << ": " << error.what();

@@ -39,13 +39,13 @@ class NpyFileTest : public NpyTest {};
 class NpyWriterTest : public NpyTest {};
 
 using testing::content;
-using Names = std::vector<std::string>;
+using testing::Names;
 using Shape = std::vector<std::size_t>;
 
 Shape shape_of(const NpyFile& file) { return {file.shape().begin(), file.shape().end()}; }
 
 /// A version 1.0 header whose data start at `data_offset`.
-std::string header(const std::string& descr, const std::string& shape, std::size_t data_offset = 128) {
+std::string padded_header(const std::string& descr, const std::string& shape, std::size_t data_offset = 128) {
   std::string dictionary = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
   dictionary.append(data_offset - 10 - dictionary.size() - 1, ' ');
   dictionary += '\n';
@@ -66,7 +66,7 @@ std::vector<T> values_of(const AnyMatrix& matrix) {
   return {view.data, view.data + view.rows * view.columns};
 }
 
-void expect_refused(const fs::path& path, const std::string& reason) {
+void expect_file_refused(const fs::path& path, const std::string& reason) {
   const std::string message = test::line_of<InputError>([&] { (void)NpyFile::open(path); });
   EXPECT_TRUE(message.starts_with(path.string() + ": " + reason))
       << "expected: " << reason << "\ngot:      " << message;
@@ -75,7 +75,7 @@ void expect_refused(const fs::path& path, const std::string& reason) {
 TEST_F(NpyFileTest, ReadsAMatrixOfFloat64) {
   const std::vector<double> values = {1.5, -2, 1e300, 4, 5, 6};
   const fs::path path = folder_ / "a.npy";
-  write_file_atomically(path, header("<f8", "(2, 3)") + raw(values));
+  write_file_atomically(path, padded_header("<f8", "(2, 3)") + raw(values));
   const NpyFile file = NpyFile::open(path);
   EXPECT_EQ(file.path(), path);
   EXPECT_EQ(shape_of(file), (Shape{2, 3}));
@@ -88,7 +88,7 @@ TEST_F(NpyFileTest, ReadsAMatrixOfFloat64) {
 
 TEST_F(NpyFileTest, ReadsAMatrixOfFloat32) {
   const std::vector<float> values = {1.5F, -2, 0.1F, 4, 5, 6};
-  write_file_atomically(folder_ / "a.npy", header("<f4", "(3, 2)") + raw(values));
+  write_file_atomically(folder_ / "a.npy", padded_header("<f4", "(3, 2)") + raw(values));
   const NpyFile file = NpyFile::open(folder_ / "a.npy");
   EXPECT_TRUE(file.is_float32());
   EXPECT_EQ(values_of<float>(file.matrix()), values);
@@ -96,7 +96,7 @@ TEST_F(NpyFileTest, ReadsAMatrixOfFloat32) {
 }
 
 TEST_F(NpyFileTest, AVectorIsAColumn) {
-  write_file_atomically(folder_ / "a.npy", header("<f8", "(3,)") + raw<double>({1, 2, 3}));
+  write_file_atomically(folder_ / "a.npy", padded_header("<f8", "(3,)") + raw<double>({1, 2, 3}));
   const NpyFile file = NpyFile::open(folder_ / "a.npy");
   EXPECT_EQ(shape_of(file), Shape{3});
   EXPECT_EQ(rows_of(file.matrix()), 3U);
@@ -105,7 +105,7 @@ TEST_F(NpyFileTest, AVectorIsAColumn) {
 }
 
 TEST_F(NpyFileTest, RowsAreSlices) {
-  write_file_atomically(folder_ / "a.npy", header("<f4", "(4, 2)") + raw<float>({0, 1, 2, 3, 4, 5, 6, 7}));
+  write_file_atomically(folder_ / "a.npy", padded_header("<f4", "(4, 2)") + raw<float>({0, 1, 2, 3, 4, 5, 6, 7}));
   const NpyFile file = NpyFile::open(folder_ / "a.npy");
   EXPECT_EQ(values_of<float>(file.rows(0, 1)), (std::vector<float>{0, 1}));
   EXPECT_EQ(values_of<float>(file.rows(1, 2)), (std::vector<float>{2, 3, 4, 5}));
@@ -147,65 +147,65 @@ TEST_F(NpyFileTest, AMappedFileMayBeReplacedOrRemoved) {
 }
 
 TEST_F(NpyFileTest, ReadsDataThatAreAlignedForTheirTypeOnly) {
-  write_file_atomically(folder_ / "a.npy", header("<f8", "(2,)", 88) + raw<double>({1, 2}));
+  write_file_atomically(folder_ / "a.npy", padded_header("<f8", "(2,)", 88) + raw<double>({1, 2}));
   EXPECT_EQ(NpyFile::open(folder_ / "a.npy").to_vector(), (std::vector<double>{1, 2}));
-  write_file_atomically(folder_ / "b.npy", header("<f4", "(2,)", 84) + raw<float>({1, 2}));
+  write_file_atomically(folder_ / "b.npy", padded_header("<f4", "(2,)", 84) + raw<float>({1, 2}));
   EXPECT_EQ(NpyFile::open(folder_ / "b.npy").to_vector(), (std::vector<double>{1, 2}));
 }
 
 TEST_F(NpyFileTest, RefusesDataThatAreNotAligned) {
   const fs::path path = folder_ / "a.npy";
-  write_file_atomically(path, header("<f8", "(2,)", 84) + raw<double>({1, 2}));
-  expect_refused(path, "header is not padded: its data start at byte 84, which is no multiple of 8");
-  write_file_atomically(path, header("<f4", "(2,)", 83) + raw<float>({1, 2}));
-  expect_refused(path, "header is not padded: its data start at byte 83, which is no multiple of 4");
+  write_file_atomically(path, padded_header("<f8", "(2,)", 84) + raw<double>({1, 2}));
+  expect_file_refused(path, "header is not padded: its data start at byte 84, which is no multiple of 8");
+  write_file_atomically(path, padded_header("<f4", "(2,)", 83) + raw<float>({1, 2}));
+  expect_file_refused(path, "header is not padded: its data start at byte 83, which is no multiple of 4");
 }
 
 TEST_F(NpyFileTest, RefusesWhatIsNotThere) {
-  expect_refused(folder_ / "missing.npy", "cannot be opened: No such file or directory");
-  expect_refused(folder_ / "missing" / "a.npy", "cannot be opened: No such file or directory");
+  expect_file_refused(folder_ / "missing.npy", "cannot be opened: No such file or directory");
+  expect_file_refused(folder_ / "missing" / "a.npy", "cannot be opened: No such file or directory");
 }
 
 TEST_F(NpyFileTest, RefusesWhatCannotBeRead) {
   fs::create_symlink("loop.npy", folder_ / "loop.npy");
-  expect_refused(folder_ / "loop.npy", "cannot be opened: Too many levels of symbolic links");
+  expect_file_refused(folder_ / "loop.npy", "cannot be opened: Too many levels of symbolic links");
   if (::geteuid() != 0) {  // root reads everything
     write_npy(folder_ / "secret.npy", std::vector<double>{1}, Shape{1});
     fs::permissions(folder_ / "secret.npy", fs::perms::none);
-    expect_refused(folder_ / "secret.npy", "cannot be opened: Permission denied");
+    expect_file_refused(folder_ / "secret.npy", "cannot be opened: Permission denied");
   }
 }
 
 TEST_F(NpyFileTest, RefusesWhatIsNoRegularFile) {
-  expect_refused(folder_, "is a folder");
-  expect_refused("/dev/zero", "is not a regular file");
+  expect_file_refused(folder_, "is a folder");
+  expect_file_refused("/dev/zero", "is not a regular file");
   const fs::path fifo = folder_ / "fifo.npy";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  expect_refused(fifo, "is not a regular file");  // at once, though nobody writes to it
+  expect_file_refused(fifo, "is not a regular file");  // at once, though nobody writes to it
 }
 
 TEST_F(NpyFileTest, RefusesBadContentByItsPath) {
   const fs::path path = folder_ / "a.npy";
   const auto expect = [&](const std::string& bytes, const std::string& reason) {
     write_file_atomically(path, bytes);
-    expect_refused(path, reason);
+    expect_file_refused(path, reason);
   };
   expect("", "the file is empty");
   expect("1,2\n3,4\n", "not a .npy file");
-  expect(header("<f8", "(2,)").substr(0, 50), "header longer than the file");
-  expect(header("<i8", "(2,)") + std::string(16, '\0'), "integer type '<i8' is not supported");
-  expect(header("<f8", "(2, 3)") + std::string(40, '\0'),
+  expect(padded_header("<f8", "(2,)").substr(0, 50), "header longer than the file");
+  expect(padded_header("<i8", "(2,)") + std::string(16, '\0'), "integer type '<i8' is not supported");
+  expect(padded_header("<f8", "(2, 3)") + std::string(40, '\0'),
          "data truncated: shape (2, 3) needs 48 bytes, the file has 40");
-  expect(header("<f8", "(2, 3)") + std::string(56, '\0'), "has 8 bytes more than its header promises");
+  expect(padded_header("<f8", "(2, 3)") + std::string(56, '\0'), "has 8 bytes more than its header promises");
 }
 
 TEST_F(NpyFileTest, RefusesAHeaderThatFillsTheWholeWindow) {
   // A length of 65535 is the most that version 1.0 can say: all of it must have been read.
-  std::string bytes = header("<f8", "(2,)", 10 + 65535 - 5);
+  std::string bytes = padded_header("<f8", "(2,)", 10 + 65535 - 5);
   bytes.resize(10 + 65535, ' ');
   bytes[8] = bytes[9] = '\xff';
   write_file_atomically(folder_ / "a.npy", bytes + std::string(16, '\0'));
-  expect_refused(folder_ / "a.npy", "header is not padded");  // nothing worse: the header itself was understood
+  expect_file_refused(folder_ / "a.npy", "header is not padded");  // nothing worse: the header itself was understood
 }
 
 /// Pages of the view's file that are in memory, whoever asked for them.
@@ -225,7 +225,7 @@ TEST_F(NpyFileTest, TouchesOnlyTheRowsAskedFor) {
   constexpr std::size_t kOffset = 128;
   constexpr std::size_t kBytes = kOffset + kRows * kColumns * sizeof(double);
   const fs::path path = folder_ / "sparse.npy";
-  write_file_atomically(path, header("<f8", "(131072, 8192)"));
+  write_file_atomically(path, padded_header("<f8", "(131072, 8192)"));
   fs::resize_file(path, kBytes);  // a hole: takes no disk
   {
     std::fstream stream(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -352,7 +352,7 @@ TEST_F(NpyWriterTest, OtherShapesAreAnErrorOfTheProgram) {
 TEST_F(NpyWriterTest, AnEmptySliceCanBeWrittenAndReadAsAPart) {
   write_npy(folder_ / "a.npy", {}, Shape{0, 3});
   EXPECT_EQ(fs::file_size(folder_ / "a.npy"), 128U);
-  expect_refused(folder_ / "a.npy", "has no elements: its shape is (0, 3)");
+  expect_file_refused(folder_ / "a.npy", "has no elements: its shape is (0, 3)");
   const NpyFile part = NpyFile::open(folder_ / "a.npy", NoRows::allowed);
   EXPECT_EQ(rows_of(part.matrix()), 0U);
   EXPECT_EQ(columns_of(part.matrix()), 3U);

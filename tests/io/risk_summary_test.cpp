@@ -27,7 +27,7 @@ RiskSummaryData data_of() {
   return data;
 }
 
-json summary_of(const RiskResult& result, const RiskSummaryData& data = data_of()) {
+json risk_summary_of(const RiskResult& result, const RiskSummaryData& data = data_of()) {
   return json::parse(risk_summary_json(result, data));
 }
 
@@ -36,7 +36,7 @@ TEST(RiskSummary, HasAllFields) {
   RiskResult result = made.result();
   result.sweep = {made.at(0.01), made.at(0.1)};
   result.clients[0].left.push_back({"rounds", "sum", true, 640, 20});
-  const json summary = summary_of(result);
+  const json summary = risk_summary_of(result);
   for (const char* key :
        {"expected_loss", "worst_case_loss", "lambda",     "transport_cost",  "radius",        "dual",
         "duality_gap",   "status",          "is_binding", "entropic_primal", "entropic_dual", "value_at_risk",
@@ -74,7 +74,7 @@ TEST(RiskSummary, DaysMovedMostComeFirst) {
   const std::vector<std::string> scenarios = testing::made_scenarios(made.scenarios);
   RiskSummaryData data = data_of();
   data.labels = {days, 0, scenarios};
-  const json moved = summary_of(result, data).at("most_moved_days");
+  const json moved = risk_summary_of(result, data).at("most_moved_days");
   ASSERT_EQ(moved.size(), 20U);
   EXPECT_EQ(moved[0].at("day"), 7);
   EXPECT_TRUE(moved[0].at("scenario").is_null());
@@ -92,7 +92,7 @@ TEST(RiskSummary, WhatIsNotANumberIsNull) {
   result.worst.dual = std::numeric_limits<double>::infinity();
   result.moves[0].loss_before = kNan;
   result.moves[0].cost = 5;
-  const json summary = summary_of(result);
+  const json summary = risk_summary_of(result);
   EXPECT_TRUE(summary.at("expected_loss").is_null());
   EXPECT_TRUE(summary.at("dual").is_null());
   EXPECT_TRUE(summary.at("duality_gap").is_null());
@@ -107,7 +107,7 @@ TEST(RiskSummary, Cvar) {
   result.worst.value_at_risk = 0.5;
   RiskSummaryData data = data_of();
   data.cvar_level = 0.95;
-  const json summary = summary_of(result, data);
+  const json summary = risk_summary_of(result, data);
   EXPECT_EQ(summary.at("value_at_risk"), json({{"before", 0.25}, {"after", 0.5}}));
   EXPECT_EQ(summary.at("cvar_level"), 0.95);
 }
@@ -120,7 +120,7 @@ TEST(RiskSummary, BothMarginalsFixed) {
   result.coupling->iterations = 12;
   result.coupling->topology = "row-reduce";
   result.coupling->method = "anderson";
-  const json summary = summary_of(result);
+  const json summary = risk_summary_of(result);
   EXPECT_EQ(summary.at("formulation"), "both marginals fixed");
   EXPECT_EQ(summary.at("note"),
             "With both marginals fixed the expected loss is sum_j b_j l_j = 0.125 for every plan: no search over plans "
@@ -136,10 +136,10 @@ TEST(RiskSummary, LabelsMayBeAnyBytes) {
   const std::vector<std::string> days(made.days, "\xff\"\n");
   RiskSummaryData data = data_of();
   data.labels.days = days;
-  EXPECT_EQ(summary_of(made.result(), data).at("most_moved_days")[0].at("label"), "\xef\xbf\xbd\"\n");
+  EXPECT_EQ(risk_summary_of(made.result(), data).at("most_moved_days")[0].at("label"), "\xef\xbf\xbd\"\n");
 }
 
-TEST(RiskSummary, NothingAtAll) { EXPECT_EQ(summary_of({}).at("most_moved_days").size(), 0U); }
+TEST(RiskSummary, NothingAtAll) { EXPECT_EQ(risk_summary_of({}).at("most_moved_days").size(), 0U); }
 
 TEST(RiskCsv, Scenarios) {
   RiskResult result;

@@ -18,7 +18,7 @@ std::int64_t watch_until_slow(Annealing& annealing, double gain, std::int64_t la
 }
 
 /// One that was slow and has begun with levels.
-Annealing begun(double last_epsilon, std::int64_t budget = kManyRounds) {
+Annealing begun_annealing(double last_epsilon, std::int64_t budget = kManyRounds) {
   Annealing annealing(last_epsilon, 1.0, 1.0, 3 * budget);
   const std::int64_t iteration = watch_until_slow(annealing, 1.0, 100);
   EXPECT_TRUE(annealing.begins(iteration));
@@ -66,7 +66,7 @@ TEST(Annealing, DoesNotBeginWhenTheErrorIsSmallOrTheBudgetSpent) {
 
 TEST(Annealing, ComesDownByFactorsOfAboutFourToExactlyTheLast) {
   for (const double last : {0.04, 1e-3, 3.7e-5}) {
-    Annealing annealing = begun(last);
+    Annealing annealing = begun_annealing(last);
     std::int64_t iteration = 100;
     int levels = 0;
     while (!annealing.is_last()) {
@@ -82,7 +82,7 @@ TEST(Annealing, ComesDownByFactorsOfAboutFourToExactlyTheLast) {
 
 TEST(Annealing, EasyLevelsAreFollowedByLargerJumps) {
   const auto levels = [](std::int64_t rounds_each) {
-    Annealing annealing = begun(1e-6);
+    Annealing annealing = begun_annealing(1e-6);
     std::int64_t iteration = 100;
     int count = 0;
     for (; !annealing.is_last(); ++count) annealing.descend(iteration += rounds_each);
@@ -92,7 +92,7 @@ TEST(Annealing, EasyLevelsAreFollowedByLargerJumps) {
 }
 
 TEST(Annealing, GoesStraightToTheLastWhenTheBudgetIsSpent) {
-  Annealing annealing = begun(1e-6, 200);
+  Annealing annealing = begun_annealing(1e-6, 200);
   EXPECT_FALSE(annealing.is_done(150, 1.0));
   EXPECT_TRUE(annealing.is_done(150, annealing.goal()));
   EXPECT_TRUE(annealing.is_done(200, 1.0));
@@ -101,7 +101,7 @@ TEST(Annealing, GoesStraightToTheLastWhenTheBudgetIsSpent) {
 }
 
 TEST(Annealing, ThereAreLevelsOnce) {
-  Annealing annealing = begun(1e-2);
+  Annealing annealing = begun_annealing(1e-2);
   while (!annealing.is_last()) annealing.descend(1000);
   EXPECT_EQ(watch_until_slow(annealing, 1.0, 2000), 2000);
   EXPECT_FALSE(annealing.begins(2000));
@@ -123,7 +123,7 @@ TEST(Annealing, AThoroughOneBeginsWithTheFirstLevel) {
 }
 
 TEST(Annealing, BecomingThoroughMeansASmallerGoal) {
-  Annealing annealing = begun(1e-4);
+  Annealing annealing = begun_annealing(1e-4);
   EXPECT_FALSE(annealing.is_thorough());
   const double goal = annealing.goal();
   annealing.be_thorough();
@@ -132,7 +132,7 @@ TEST(Annealing, BecomingThoroughMeansASmallerGoal) {
 }
 
 TEST(Annealing, LevelsStartOverOnce) {
-  Annealing annealing = begun(1e-4);
+  Annealing annealing = begun_annealing(1e-4);
   annealing.descend(1000);
   ASSERT_FALSE(annealing.is_last());
   annealing.start_over(1000);

@@ -10,10 +10,10 @@ namespace {
 using Values = std::vector<double>;
 
 /// Two targets of three columns, the second without mass in the last one.
-const Values kFirst = {0.5, 0.25, 0.25};
-const Values kSecond = {0.75, 0.25, 0};
+const Values kFirstMasses = {0.5, 0.25, 0.25};
+const Values kSecondMasses = {0.75, 0.25, 0};
 
-std::vector<const double*> masses() { return {kFirst.data(), kSecond.data()}; }
+std::vector<const double*> masses() { return {kFirstMasses.data(), kSecondMasses.data()}; }
 
 Values scalings_of(const Deviations& deviations, std::size_t target) {
   Values scalings(3);
@@ -21,15 +21,15 @@ Values scalings_of(const Deviations& deviations, std::size_t target) {
   return scalings;
 }
 
-void expect_near(const Values& x, const Values& y) {
+void expect_relatively_near(const Values& x, const Values& y) {
   ASSERT_EQ(x.size(), y.size());
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-14 * std::abs(y[i])) << i;
 }
 
 TEST(Deviations, MassesDoNotDeviate) {
   const Deviations deviations(3, masses());
-  EXPECT_EQ(scalings_of(deviations, 0), kFirst);
-  EXPECT_EQ(scalings_of(deviations, 1), kSecond);
+  EXPECT_EQ(scalings_of(deviations, 0), kFirstMasses);
+  EXPECT_EQ(scalings_of(deviations, 1), kSecondMasses);
   EXPECT_FALSE(deviations.any_beyond(0, 0));
   EXPECT_FALSE(deviations.any_beyond(1, 0)) << "no mass is no deviation";
 }
@@ -37,8 +37,8 @@ TEST(Deviations, MassesDoNotDeviate) {
 TEST(Deviations, ScalingsComeBack) {
   const Values scalings = {1e-30, 2, 3e40, 5, 1e-3, 77};
   const Deviations deviations(scalings, 3, masses());
-  expect_near(scalings_of(deviations, 0), {1e-30, 2, 3e40});
-  expect_near(scalings_of(deviations, 1), {5, 1e-3, 0});
+  expect_relatively_near(scalings_of(deviations, 0), {1e-30, 2, 3e40});
+  expect_relatively_near(scalings_of(deviations, 1), {5, 1e-3, 0});
 }
 
 TEST(Deviations, TheLargestCountsInEitherDirection) {
@@ -80,7 +80,7 @@ TEST(Deviations, MovingTheBaseKeepsThePotential) {
 TEST(Deviations, InUnitsOfAnotherEpsilonTheyAreMultiplied) {
   Deviations deviations(3, masses(), {1, -3, 5, 3, 3, -INFINITY});
   deviations.scale(4);
-  expect_near(scalings_of(deviations, 0), {0.5 * std::exp(4), 0.25 * std::exp(-12), 0.25 * std::exp(20)});
+  expect_relatively_near(scalings_of(deviations, 0), {0.5 * std::exp(4), 0.25 * std::exp(-12), 0.25 * std::exp(20)});
   EXPECT_EQ(scalings_of(deviations, 1)[2], 0);
 }
 

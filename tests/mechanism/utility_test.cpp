@@ -58,16 +58,16 @@ Data on_a_square(std::size_t n, std::size_t m) {
   return data;
 }
 
-struct PlanSums {
+struct SlowPlanSums {
   double cost = 0;
   double error = 0;  // of the columns, L1
   double rows = 0;   // largest error of a row, relative to its mass
 };
 
 /// Of the plan that f and g define. The slow way.
-PlanSums plan_sums(const Data& data, double epsilon, const Result& result) {
+SlowPlanSums plan_sums(const Data& data, double epsilon, const Result& result) {
   const std::size_t m = data.m();
-  PlanSums sums;
+  SlowPlanSums sums;
   std::vector<double> columns(m);
   for (std::size_t i = 0; i < data.n(); ++i) {
     double row = 0;
@@ -121,7 +121,7 @@ Worst worst_of(const Data& data, double epsilon, std::size_t clients, std::size_
     EXPECT_EQ(result.status, Status::budget_spent);
     EXPECT_LE(result.privacy.epsilon_exact, 1);
     EXPECT_GE(result.privacy.epsilon_exact, 0.999);
-    const PlanSums sums = plan_sums(data, epsilon, result);
+    const SlowPlanSums sums = plan_sums(data, epsilon, result);
     EXPECT_LE(sums.rows, 1e-9) << "rows of the plan need no noise";
     worst.cost = std::max(worst.cost, std::abs(sums.cost / cost - 1));
     worst.error = std::max(worst.error, sums.error);
@@ -177,7 +177,7 @@ TEST(ShortUtility, TheScalingsMechanismIsFarWorse) {
     EXPECT_LE(result.privacy.epsilon_exact, 1);
     EXPECT_GE(result.privacy.epsilon_exact, 0.999);
     EXPECT_GT(result.privacy.sigma, 100);
-    const PlanSums sums = plan_sums(data, 0.05, result);
+    const SlowPlanSums sums = plan_sums(data, 0.05, result);
     EXPECT_FALSE(std::abs(sums.cost / cost - 1) < 10 * ours.cost);
     EXPECT_FALSE(sums.error < 1) << sums.error;
   }

@@ -15,6 +15,7 @@
 namespace fedsinkhorn {
 namespace {
 
+using testing::largest_difference;
 using testing::OwnedProblem;
 
 Options with_method(const std::string& method, double tolerance = 1e-9) {
@@ -24,12 +25,6 @@ Options with_method(const std::string& method, double tolerance = 1e-9) {
   options.max_iterations = 20000;
   options.threads = 1;
   return options;
-}
-
-double largest_difference(const std::vector<double>& x, const std::vector<double>& y) {
-  double largest = x.size() == y.size() ? 0 : INFINITY;
-  for (std::size_t k = 0; k < x.size() && k < y.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
-  return largest;
 }
 
 /// Two clouds of four clusters on a diagonal: rows and columns of different clusters barely see each other.
@@ -65,9 +60,9 @@ struct FamilyCase {
   const char* name;
   Family make;
 };
-class Acceleration : public ::testing::TestWithParam<FamilyCase> {};
+class AcceleratedFamily : public ::testing::TestWithParam<FamilyCase> {};
 INSTANTIATE_TEST_SUITE_P(
-    Families, Acceleration,
+    Families, AcceleratedFamily,
     ::testing::Values(FamilyCase{"Plane", [](std::size_t n, double e,
                                              std::uint64_t s) { return testing::point_problem(n, n, e, s); }},
                       FamilyCase{"Random", [](std::size_t n, double e,
@@ -77,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                       FamilyCase{"Clusters", cluster_problem}, FamilyCase{"Uneven", uneven_problem}),
     [](const auto& info) { return info.param.name; });
 
-TEST_P(Acceleration, TakesFewerRoundsToTheSamePlan) {
+TEST_P(AcceleratedFamily, TakesFewerRoundsToTheSamePlan) {
   double ratios = 0;
   int problems = 0;
   for (const double epsilon : {0.1, 1e-2, 2e-3}) {
@@ -106,7 +101,7 @@ TEST_P(Acceleration, TakesFewerRoundsToTheSamePlan) {
   EXPECT_GE(std::exp(ratios / problems), 3);
 }
 
-TEST_P(Acceleration, SaysWhenTheLimitIsReachedOnTheWay) {
+TEST_P(AcceleratedFamily, SaysWhenTheLimitIsReachedOnTheWay) {
   const OwnedProblem owned = GetParam().make(60, 1e-3, 3);
   const Problem problem = owned.view();
   for (const std::string& method : testing::methods_that_accelerate()) {
@@ -127,7 +122,7 @@ TEST_P(Acceleration, SaysWhenTheLimitIsReachedOnTheWay) {
 }
 
 // A tolerance that anything meets: the first check ends the run, whether its round counts or not.
-TEST_P(Acceleration, ARejectedRoundDoesNotPutOffTheCheck) {
+TEST_P(AcceleratedFamily, ARejectedRoundDoesNotPutOffTheCheck) {
   const OwnedProblem owned = GetParam().make(40, 1e-3, 4);
   const Problem problem = owned.view();
   for (const Precision precision : {Precision::float64, Precision::float32}) {

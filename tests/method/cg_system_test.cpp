@@ -17,9 +17,9 @@ namespace fedsinkhorn {
 namespace {
 
 using testing::OwnedProblem;
-using Values = std::vector<double>;
+using Vector = std::vector<double>;
 
-OwnedProblem hard(const char* family, double epsilon) {
+OwnedProblem hard_system(const char* family, double epsilon) {
   HardProblem drawn = hard_problem(family, 90, 70, 5);
   return {drawn.n, drawn.m, 1, drawn.cost, drawn.a, drawn.b, epsilon};
 }
@@ -59,10 +59,10 @@ const std::vector<PlanCase>& plan_cases() {
                                               {"uniform", uniform()},
                                               {"one row", one_row()},
                                               {"gaps", gaps()},
-                                              {"clusters", hard("clusters-2", 1e-3)},
-                                              {"blocks", hard("blocks", 1e-2), 1e-9},
-                                              {"bridges", hard("bridges", 1e-2), 1e-9},
-                                              {"separate", hard("separate", 1e-2), 1e-9}};
+                                              {"clusters", hard_system("clusters-2", 1e-3)},
+                                              {"blocks", hard_system("blocks", 1e-2), 1e-9},
+                                              {"bridges", hard_system("bridges", 1e-2), 1e-9},
+                                              {"separate", hard_system("separate", 1e-2), 1e-9}};
   return cases;
 }
 
@@ -76,13 +76,13 @@ class PlanOfClient {
     const std::size_t n = problem_.n();
     const std::size_t m = problem_.m();
     const double* b = problem_.target(problem_.targets - 1);
-    Values q(n);
-    Values u(n);
-    Values c(m);
-    Values x(m, 1.0);
+    Vector q(n);
+    Vector u(n);
+    Vector c(m);
+    Vector x(m, 1.0);
     for (std::size_t j = 0; j < m; ++j) x[j] = b[j] > 0 ? 1 : 0;
     std::vector<Note> notes(1);
-    topology_->absorb(Values(n), Values(m));
+    topology_->absorb(Vector(n), Vector(m));
     for (int k = 0; k < 20; ++k) {
       if (k > 0) {
         for (std::size_t j = 0; j < m; ++j) x[j] = b[j] > 0 ? b[j] / c[j] : 0;
@@ -102,8 +102,8 @@ class PlanOfClient {
   }
 
   /// Random numbers that do not depend on who owns them, orthogonal to root_c.
-  Values right_hand_side() {
-    Values h(problem_.m());
+  Vector right_hand_side() {
+    Vector h(problem_.m());
     for (std::size_t j = 0; j < h.size(); ++j) {
       Random random(kernel.first_column() + j);
       h[j] = plan.root_c[j] > 0 ? random.uniform() - 0.5 : 0;
@@ -112,18 +112,18 @@ class PlanOfClient {
     for (std::size_t j = 0; j < h.size(); ++j) h[j] -= share * plan.root_c[j];
     return h;
   }
-  double dot(const Values& x, const Values& y) {
+  double dot(const Vector& x, const Vector& y) {
     double sum = 0;
     for (std::size_t j = 0; j < x.size(); ++j) sum += x[j] * y[j];
     kernel.add_up({&sum, 1});
     return sum;
   }
   /// y' ((1 + damping) - B'B) y.
-  double norm2(double damping, const Values& y) {
-    Values w(plan.row_scale.size());
+  double norm2(double damping, const Vector& y) {
+    Vector w(plan.row_scale.size());
     std::ranges::transform(plan.row_scale, w.begin(), [](double x) { return x * x; });
-    Values scaled(y.size());
-    Values product(y.size());
+    Vector scaled(y.size());
+    Vector product(y.size());
     for (std::size_t j = 0; j < y.size(); ++j) scaled[j] = plan.column_scale[j] * y[j];
     kernel.weighted(w, scaled, product);
     for (std::size_t j = 0; j < y.size(); ++j) product[j] = (1 + damping) * y[j] - plan.column_scale[j] * product[j];
@@ -141,7 +141,7 @@ class PlanOfClient {
 
 class CgSystem : public ::testing::TestWithParam<std::string> {
  protected:
-  static Options options(std::size_t clients, Values weights = {}) {
+  static Options options(std::size_t clients, Vector weights = {}) {
     Options options;
     options.topology = clients == 1 ? "centralized" : GetParam();
     options.clients = clients;
@@ -166,9 +166,9 @@ TEST_P(CgSystem, SolvesWhatTheDenseOneSolves) {
                      std::to_string(std::log10(damping)));
         testing::at_every_client(problem, how, [&](const TopologyContext& context, const CountingCommunicator&) {
           PlanOfClient client(context);
-          const Values h = client.right_hand_side();
-          Values y(h.size());
-          Values expected(h.size());
+          const Vector h = client.right_hand_side();
+          Vector y(h.size());
+          Vector expected(h.size());
           const auto dense = make_dense_system(1);
           const auto cg = make_cg_system(1, {1e-16, 300});
           dense->assemble(client.kernel, client.plan);
@@ -189,15 +189,15 @@ TEST_P(CgSystem, SolvesWhatTheDenseOneSolves) {
 // Decisions must not depend on anything but shared numbers: all clients count the same products, and one that holds
 // nothing stays in step with the others.
 TEST_P(CgSystem, NeedsFewProducts) {
-  const OwnedProblem owned = hard("clusters-2", 1e-3);
+  const OwnedProblem owned = hard_system("clusters-2", 1e-3);
   const Problem problem = owned.view();
   for (const Options& how : {options(1), options(3, {5, 0, 1})}) {
     std::mutex mutex;
     std::vector<std::int64_t> products;
     testing::at_every_client(problem, how, [&](const TopologyContext& context, const CountingCommunicator&) {
       PlanOfClient client(context);
-      const Values h = client.right_hand_side();
-      Values y(h.size());
+      const Vector h = client.right_hand_side();
+      Vector y(h.size());
       const auto cg = make_cg_system(1);
       cg->assemble(client.kernel, client.plan);
       EXPECT_TRUE(cg->solve(client.kernel, 1e-12, h, y));
@@ -216,11 +216,11 @@ TEST_P(CgSystem, ZeroIsTheSolutionForZero) {
   const OwnedProblem owned = testing::random_problem(20, 15, 0.1, 8);
   testing::at_every_client(owned.view(), options(3), [&](const TopologyContext& context, const CountingCommunicator&) {
     PlanOfClient client(context);
-    Values y(context.problem.m(), 1.0);
+    Vector y(context.problem.m(), 1.0);
     const auto cg = make_cg_system(1);
     cg->assemble(client.kernel, client.plan);
-    EXPECT_TRUE(cg->solve(client.kernel, 1e-3, Values(y.size()), y));
-    EXPECT_EQ(y, Values(y.size()));
+    EXPECT_TRUE(cg->solve(client.kernel, 1e-3, Vector(y.size()), y));
+    EXPECT_EQ(y, Vector(y.size()));
     EXPECT_EQ(cg->products(), 0);
   });
 }

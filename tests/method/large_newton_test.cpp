@@ -1,23 +1,20 @@
 // Newton's method on problems beyond a factor of the whole matrix.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "fedsinkhorn/solve.hpp"
+#include "support/hard.hpp"
+#include "support/plans.hpp"
 #include "support/problems.hpp"
-#include "synthetic/hard_problems.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-testing::OwnedProblem hard(const char* family, std::size_t n, std::size_t m, double epsilon) {
-  HardProblem drawn = hard_problem(family, n, m, 1);
-  return {drawn.n, drawn.m, 1, std::move(drawn.cost), std::move(drawn.a), std::move(drawn.b), epsilon};
-}
+using testing::largest_difference;
 
-Options newton(std::size_t clients) {
+Options newton_on(std::size_t clients) {
   Options options;
   options.method = "newton";
   options.tolerance = 1e-10;
@@ -28,17 +25,11 @@ Options newton(std::size_t clients) {
   return options;
 }
 
-double largest_difference(const std::vector<double>& x, const std::vector<double>& y) {
-  double largest = x.size() == y.size() ? 0 : INFINITY;
-  for (std::size_t k = 0; k < x.size() && k < y.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
-  return largest;
-}
-
 TEST(LargeNewton, ConvergesToTheSamePotentialsOnAnyNumberOfClients) {
-  const testing::OwnedProblem owned = hard("clusters-2", 1100, 1200, 1e-4);
+  const testing::OwnedProblem owned = testing::hard("clusters-2", 1100, 1200, 1e-4, 1);
   const Problem problem = owned.view();
-  const Result alone = solve(problem, newton(1));
-  const Result together = solve(problem, newton(3));
+  const Result alone = solve(problem, newton_on(1));
+  const Result together = solve(problem, newton_on(3));
   for (const Result* result : {&alone, &together}) {
     EXPECT_EQ(result->status, Status::converged);
     EXPECT_LE(result->iterations, 600);
@@ -49,8 +40,8 @@ TEST(LargeNewton, ConvergesToTheSamePotentialsOnAnyNumberOfClients) {
 
 // A product with the plan is a pass over K and an exchange like any other, and is counted as one.
 TEST(LargeNewton, CountsItsProductsAsIterations) {
-  const testing::OwnedProblem owned = hard("random", 1100, 1100, 1e-3);
-  const Result result = solve(owned.view(), newton(3));
+  const testing::OwnedProblem owned = testing::hard("random", 1100, 1100, 1e-3, 1);
+  const Result result = solve(owned.view(), newton_on(3));
   ASSERT_EQ(result.status, Status::converged);
   // The first round counts as an iteration, but waits for nothing.
   EXPECT_EQ(result.exchanges, static_cast<std::uint64_t>(result.iterations - 1));
@@ -60,8 +51,8 @@ TEST(LargeNewton, CountsItsProductsAsIterations) {
 TEST(LargeNewton, SolvesAwkwardProblems) {
   for (const char* family : {"separate", "one-hot", "wide-masses"}) {
     SCOPED_TRACE(family);
-    const testing::OwnedProblem owned = hard(family, 1050, 1300, 1e-3);
-    const Result result = solve(owned.view(), newton(1));
+    const testing::OwnedProblem owned = testing::hard(family, 1050, 1300, 1e-3, 1);
+    const Result result = solve(owned.view(), newton_on(1));
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_LE(result.iterations, 2000);
   }

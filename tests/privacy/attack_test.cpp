@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@ namespace {
 
 using testing::Attempt;
 using testing::better_than_a_guess;
+using testing::bytes_of;
 using testing::Deal;
 using testing::kCurious;
 using testing::Knowledge;
@@ -58,13 +58,6 @@ std::vector<Transcript> rewritten(std::vector<Transcript> messages, bool only_vi
     }
   }
   return messages;
-}
-
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(T));
-  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
 }
 
 // The control: an attack that got something out of messages that say nothing would prove nothing either. That is what

@@ -22,10 +22,10 @@ namespace {
 using Draw = std::function<std::int64_t()>;
 
 /// The probabilities, and the moments that follow from them.
-class Law {
+class DiscreteLaw {
  public:
   /// Beyond nine deviations there is 1e-18.
-  explicit Law(double sigma) : half_(static_cast<std::size_t>(std::ceil(9 * sigma)) + 10) {
+  explicit DiscreteLaw(double sigma) : half_(static_cast<std::size_t>(std::ceil(9 * sigma)) + 10) {
     double total = 0;
     for (std::size_t x = 0; x < half_.size(); ++x) {
       const double z = static_cast<double>(x) / sigma;
@@ -52,7 +52,7 @@ class Law {
 };
 
 /// The p-value of Pearson's test. Neighbours are put together until at least `least` draws are expected.
-double chi_square_p(const Law& law, std::vector<std::int64_t> draws, double least) {
+double chi_square_p(const DiscreteLaw& law, std::vector<std::int64_t> draws, double least) {
   std::sort(draws.begin(), draws.end());
   const auto n = static_cast<double>(draws.size());
   double statistic = 0;
@@ -81,7 +81,7 @@ std::string fault_of(const Draw& draw, double sigma) {
   constexpr std::size_t kDraws = 2'000'000;
   constexpr double kMostDeviations = 6.5;  // 8e-11 of a normal variable lie beyond
   constexpr double kLeastP = 1e-10;
-  const Law law(sigma);
+  const DiscreteLaw law(sigma);
   const auto n = static_cast<double>(kDraws);
   std::vector<std::int64_t> draws(kDraws);
   double sum = 0;

@@ -3,23 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <span>
 #include <vector>
 
 #include "core/random.hpp"
 #include "privacy/least_squares.hpp"
+#include "support/transcript.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 using testing::better_than_a_guess;
+using testing::bytes_of;
 using testing::looks_uniform;
-
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return {bytes.begin(), bytes.end()};
-}
 
 std::vector<std::byte> random_bytes(std::size_t words, std::uint64_t seed) {
   Random random(seed);

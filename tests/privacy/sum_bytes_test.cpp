@@ -11,7 +11,7 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr std::size_t kClients = 3;
+constexpr std::size_t kSummingClients = 3;
 constexpr std::size_t kColumns = 300;
 constexpr std::size_t kWord = 16;
 
@@ -23,7 +23,7 @@ std::vector<std::uint64_t> sent_in_rounds(std::int64_t iterations, const std::st
   options.policy = policy;
   options.server = server;
   options.method = "sinkhorn";
-  options.clients = kClients;
+  options.clients = kSummingClients;
   options.threads = 1;
   options.backend = "cpu";
   options.tolerance = 0;
@@ -47,10 +47,10 @@ constexpr std::size_t kScalings = kColumns / 2 + 17;
 
 TEST(SumBytes, AmongClients) {
   const std::vector<std::uint64_t> bytes = sent_in_a_round("sums", Server::none);
-  ASSERT_EQ(bytes.size(), kClients);
-  for (std::size_t k = 0; k < kClients; ++k) {
-    EXPECT_EQ(bytes[k], secure_sum_exchange(kClients, k, kProducts).sent().bytes +
-                            secure_sum_exchange(kClients, k, kScalings).sent().bytes)
+  ASSERT_EQ(bytes.size(), kSummingClients);
+  for (std::size_t k = 0; k < kSummingClients; ++k) {
+    EXPECT_EQ(bytes[k], secure_sum_exchange(kSummingClients, k, kProducts).sent().bytes +
+                            secure_sum_exchange(kSummingClients, k, kScalings).sent().bytes)
         << k;
   }
 }

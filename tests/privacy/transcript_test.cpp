@@ -12,7 +12,7 @@ namespace {
 using testing::Message;
 using testing::Recording;
 
-constexpr std::size_t kClients = 3;
+constexpr std::size_t kRecordedClients = 3;
 
 Recording record(const std::string& topology) {
   const testing::OwnedProblem owned = testing::random_problem(11, 10, 0.2, 51);
@@ -20,7 +20,7 @@ Recording record(const std::string& topology) {
   options.topology = topology;
   options.threads = 1;
   options.backend = "cpu";
-  return testing::record_solve(std::vector<Problem>(kClients, owned.view()), options);
+  return testing::record_solve(std::vector<Problem>(kRecordedClients, owned.view()), options);
 }
 
 class Recorder : public ::testing::TestWithParam<std::string> {};
@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Topologies, Recorder, ::testing::ValuesIn(testing::topo
 
 TEST_P(Recorder, MissesNothing) {
   const Recording recording = record(GetParam());
-  for (std::size_t k = 0; k < kClients; ++k) {
+  for (std::size_t k = 0; k < kRecordedClients; ++k) {
     std::uint64_t bytes = 0;
     std::size_t order = 0;
     for (const Message& message : testing::sent_by(recording.messages, k)) {
@@ -40,7 +40,7 @@ TEST_P(Recorder, MissesNothing) {
     // Reports are counted before they are sent; one byte to everybody ends the run.
     const std::uint64_t reported = recording.results[0].clients.at(k).sent.total();
     EXPECT_GT(bytes, reported);
-    EXPECT_LE(bytes, reported + 15 * sizeof(double) + kClients * kClients);
+    EXPECT_LE(bytes, reported + 15 * sizeof(double) + kRecordedClients * kRecordedClients);
   }
 }
 

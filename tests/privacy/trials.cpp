@@ -14,7 +14,7 @@
 namespace fedsinkhorn::testing {
 namespace {
 
-constexpr std::size_t kClients = 4;  // a grid of 2 x 2
+constexpr std::size_t kTrialClients = 4;  // a grid of 2 x 2
 
 /// Lives until the program ends.
 template <class T>
@@ -35,13 +35,13 @@ std::vector<Problem> rows_apart(const OwnedProblem& owned) {
 /// Points x and y in parts, or x alone.
 std::vector<Problem> points_apart(bool y_in_parts) {
   constexpr std::size_t each = 3;
-  constexpr std::size_t all = kClients * each;
+  constexpr std::size_t all = kTrialClients * each;
   std::vector<double> coordinates(2 * all);
   Random random(73);
   for (double& coordinate : coordinates) coordinate = random.uniform();
   const std::vector<double>& points = kept(coordinates);
-  std::vector<Problem> problems(kClients);
-  for (std::size_t k = 0; k < kClients; ++k) {
+  std::vector<Problem> problems(kTrialClients);
+  for (std::size_t k = 0; k < kTrialClients; ++k) {
     const MatrixView<double> own{points.data() + 2 * k * each, each, 2};
     problems[k].cost = PointClouds{own, y_in_parts ? own : MatrixView<double>{points.data(), all, 2}};
     problems[k].epsilon = 0.1;
@@ -105,7 +105,7 @@ Options interrupted(Options options) {
 }  // namespace
 
 std::vector<Trial> trials(const TopologyEntry& topology, const std::string& policy, Server server) {
-  const std::size_t clients = topology.several_clients ? kClients : 1;
+  const std::size_t clients = topology.several_clients ? kTrialClients : 1;
   const bool adds_securely = policies().find(policy, "`policy`").adds_securely;
   Options base;
   base.topology = topology.name;
@@ -159,7 +159,7 @@ std::vector<Trial> trials(const TopologyEntry& topology, const std::string& poli
 }
 
 std::vector<Trial> private_trials(const TopologyEntry& topology, const MechanismEntry& mechanism, Server server) {
-  const std::size_t clients = topology.several_clients ? kClients : 1;
+  const std::size_t clients = topology.several_clients ? kTrialClients : 1;
   Options base;
   base.topology = topology.name;
   base.policy = "private";

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,13 +12,15 @@
 #include "solve/client_solve.hpp"
 #include "support/problems.hpp"
 #include "support/registered.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
+using testing::expect_all_say;
 using testing::OwnedProblem;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Masses
@@ -102,13 +103,6 @@ class Spoiled {
  private:
   std::vector<OwnedProblem> owned_;
 };
-
-void expect_all_say(const std::vector<std::string>& complaints, const std::string& start) {
-  for (const std::string& complaint : complaints) {
-    EXPECT_EQ(complaint, complaints.front());
-    EXPECT_TRUE(complaint.starts_with(start)) << complaint;
-  }
-}
 
 TEST(Agreement, GoodProblemsAreNotComplainedAbout) {
   for (const std::string& topology : testing::topologies_in_step()) {

@@ -1,7 +1,10 @@
 // Clients on threads, each looking at its own part of a problem.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,12 @@
 #include "fedsinkhorn/error.hpp"
 #include "problem/checked_problem.hpp"
 #include "support/registered.hpp"
+
+namespace fedsinkhorn {
+
+inline void PrintTo(const Range& range, std::ostream* stream) { *stream << range.first << ".." << range.last; }
+
+}  // namespace fedsinkhorn
 
 namespace fedsinkhorn::testing {
 
@@ -48,6 +57,14 @@ inline std::vector<std::string> complaints_about(const std::vector<Problem>& pro
   return complaints(problems.size(), [&](Communicator& communicator) {
     (void)check_problem(problems[communicator.rank()], options, layouts, Collectives(communicator), 1);
   });
+}
+
+/// The same, which starts like this.
+inline void expect_all_say(const std::vector<std::string>& complaints, const std::string& start) {
+  for (const std::string& complaint : complaints) {
+    EXPECT_EQ(complaint, complaints.front());
+    EXPECT_TRUE(complaint.starts_with(start)) << complaint;
+  }
 }
 
 }  // namespace fedsinkhorn::testing

@@ -13,14 +13,16 @@
 #include "problem/clients.hpp"
 #include "support/problems.hpp"
 #include "support/registered.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
+using testing::expect_all_say;
 using testing::kInfinity;
 using testing::OwnedProblem;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
 /// Value of line j and column k: no other is like it.
 double value(std::size_t j, std::size_t k) { return static_cast<double>(j) + 0.25 * static_cast<double>(k) - 3; }
@@ -40,8 +42,8 @@ Problem with_start(const OwnedProblem& owned, const std::vector<double>& g, std:
 }
 
 /// Client k has lines cuts[k] to cuts[k + 1] of the start and, if b is to be in parts too, of b.
-std::vector<Problem> in_parts(const OwnedProblem& owned, const std::vector<double>& g, std::size_t columns,
-                              const std::vector<std::size_t>& cuts, bool b_too) {
+std::vector<Problem> with_start_in_parts(const OwnedProblem& owned, const std::vector<double>& g, std::size_t columns,
+                                         const std::vector<std::size_t>& cuts, bool b_too) {
   std::vector<Problem> problems;
   for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
     Problem problem = owned.view();
@@ -158,7 +160,7 @@ TEST(InitialG, PartsLieOneAfterTheOther) {
            std::vector<std::vector<std::size_t>>{{0, 13}, {0, 2, 3, 13}, {0, 0, 13, 13}, {0, 1, 1, 4, 5, 13, 13, 13}}) {
         for (const bool b_too : {true, false}) {
           SCOPED_TRACE(topology + " " + ::testing::PrintToString(cuts) + (b_too ? ", b in parts" : ""));
-          const auto all = testing::checked_by_all(in_parts(owned, g, columns, cuts, b_too), topology);
+          const auto all = testing::checked_by_all(with_start_in_parts(owned, g, columns, cuts, b_too), topology);
           expect_slices(all, columns);
           // As with b: the parts say who owns which columns.
           for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
@@ -184,13 +186,6 @@ TEST(InitialG, OtherClientsValuesAreNotTouched) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Complaints
-
-void expect_all_say(const std::vector<std::string>& complaints, const std::string& start) {
-  for (const std::string& complaint : complaints) {
-    EXPECT_EQ(complaint, complaints.front());
-    EXPECT_TRUE(complaint.starts_with(start)) << complaint;
-  }
-}
 
 void expect_no_complaint(const std::vector<std::string>& complaints) {
   for (const std::string& complaint : complaints) EXPECT_EQ(complaint, "");
@@ -225,7 +220,7 @@ TEST(InitialG, InAPartEntriesAreCountedAsInThePart) {
   const OwnedProblem owned = testing::random_problem(9, 9, 0.1, 1);
   std::vector<double> g = values(9, 1);
   g[7] = kNan;
-  expect_all_say(testing::complaints_about(in_parts(owned, g, 1, {0, 2, 6, 9}, true), "row-reduce"),
+  expect_all_say(testing::complaints_about(with_start_in_parts(owned, g, 1, {0, 2, 6, 9}, true), "row-reduce"),
                  "g of 2: entry 1 is nan");
 }
 
@@ -277,12 +272,12 @@ TEST(InitialG, AWrongShapeIsRefused) {
 TEST(InitialG, APartOfTheWrongLengthIsNamed) {
   const OwnedProblem owned = testing::random_problem(7, 7, 0.1, 1);
   const std::vector<double> g = values(7, 1);
-  std::vector<Problem> problems = in_parts(owned, g, 1, {0, 2, 4, 7}, true);
+  std::vector<Problem> problems = with_start_in_parts(owned, g, 1, {0, 2, 4, 7}, true);
   problems[1].initial_g.rows = 1;
   expect_all_say(testing::complaints_about(problems, "row-reduce"),
                  "g of 1: has 1 rows of potentials; this client has 2 columns");
   // Nobody owns columns but by the parts of g: which of them is wrong cannot be told.
-  problems = in_parts(owned, g, 1, {0, 2, 4, 6}, false);
+  problems = with_start_in_parts(owned, g, 1, {0, 2, 4, 6}, false);
   expect_all_say(testing::complaints_about(problems, "row-reduce"),
                  "g of 0: has 6 rows of potentials; the cost has 7 columns");
 }
@@ -318,14 +313,15 @@ TEST(InitialG, PartsThatDoNotGoWithTheRest) {
   const std::vector<double> g = values(9, 1);
   Options grid;
   grid.grid = {2, 2};
-  expect_all_say(testing::complaints_about(in_parts(owned, g, 1, {0, 2, 4, 6, 9}, false), "grid", grid),
+  expect_all_say(testing::complaints_about(with_start_in_parts(owned, g, 1, {0, 2, 4, 6, 9}, false), "grid", grid),
                  "g of 0: is given in parts, but a grid deals columns in another order");
   Options weights;
   weights.row_weights = {1, 2, 3};
-  expect_all_say(testing::complaints_about(in_parts(owned, g, 1, {0, 2, 4, 9}, false), "row-reduce", weights),
-                 "row_weights: ");
+  expect_all_say(
+      testing::complaints_about(with_start_in_parts(owned, g, 1, {0, 2, 4, 9}, false), "row-reduce", weights),
+      "row_weights: ");
   // Rows of the costs in parts, and columns that are not those of the same numbers.
-  std::vector<Problem> problems = in_parts(owned, g, 1, {0, 2, 4, 9}, false);
+  std::vector<Problem> problems = with_start_in_parts(owned, g, 1, {0, 2, 4, 9}, false);
   for (std::size_t k = 0; k < 3; ++k) {
     problems[k].cost = CostMatrix{MatrixView<double>{owned.cost.data() + 3 * k * 9, 3, 9}};
     problems[k].parts.rows = true;

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,13 +13,14 @@
 #include "problem/shapes.hpp"
 #include "support/problems.hpp"
 #include "support/registered.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 using testing::OwnedProblem;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 
 bool inside(std::size_t i, Range range) { return i >= range.first && i < range.last; }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,6 @@
 #include "support/registered.hpp"
 
 namespace fedsinkhorn {
-
-static void PrintTo(const Range& range, std::ostream* stream) { *stream << range.first << ".." << range.last; }
-
 namespace {
 
 using testing::OwnedProblem;
@@ -127,7 +123,7 @@ TEST(Shapes, AStarsServerHoldsAll) {
 }
 
 /// Client k holds rows cuts[k] to cuts[k + 1].
-std::vector<Problem> in_parts(const OwnedProblem& owned, const std::vector<std::size_t>& cuts) {
+std::vector<Problem> in_parts_by_rows(const OwnedProblem& owned, const std::vector<std::size_t>& cuts) {
   std::vector<Problem> problems;
   for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
     Problem problem = owned.view();
@@ -144,7 +140,7 @@ std::vector<Problem> in_parts(const OwnedProblem& owned, const std::vector<std::
 
 TEST(Shapes, PartsSayWhoOwnsWhat) {
   const OwnedProblem owned = testing::random_problem(7, 5, 0.1, 1);
-  const auto all = testing::checked_by_all(in_parts(owned, {0, 0, 4, 7}), "row-reduce");
+  const auto all = testing::checked_by_all(in_parts_by_rows(owned, {0, 0, 4, 7}), "row-reduce");
   for (std::size_t k = 0; k < 3; ++k) {
     EXPECT_EQ(all[k].rows.given_slices, (Ranges{{0, 0}, {0, 4}, {4, 7}}));
     EXPECT_EQ(all[k].rows.given, 7U);
@@ -153,7 +149,7 @@ TEST(Shapes, PartsSayWhoOwnsWhat) {
   }
 }
 
-void expect_all_say(const std::vector<std::string>& complaints, const std::vector<std::string>& mentions) {
+void expect_all_mention(const std::vector<std::string>& complaints, const std::vector<std::string>& mentions) {
   for (const std::string& complaint : complaints) {
     EXPECT_EQ(complaint, complaints.front());
     for (const std::string& text : mentions) EXPECT_NE(complaint.find(text), std::string::npos) << complaint;
@@ -164,36 +160,36 @@ TEST(Shapes, APartOfTheWrongLengthIsNamed) {
   const OwnedProblem owned = testing::random_problem(7, 5, 0.1, 1);
   for (const std::size_t culprit : {0, 1, 2}) {
     SCOPED_TRACE(culprit);
-    std::vector<Problem> problems = in_parts(owned, {0, 2, 4, 7});
+    std::vector<Problem> problems = in_parts_by_rows(owned, {0, 2, 4, 7});
     problems[culprit].a = problems[culprit].a.first(1);
     const std::string number = std::to_string(culprit);
-    expect_all_say(testing::complaints_about(problems, "row-reduce"), {"a of " + number, "1 masses"});
+    expect_all_mention(testing::complaints_about(problems, "row-reduce"), {"a of " + number, "1 masses"});
   }
 }
 
 TEST(Shapes, APartOfAnotherWidthIsNamed) {
   const OwnedProblem owned = testing::random_problem(7, 5, 0.1, 1);
   for (const std::size_t culprit : {1, 2}) {
-    std::vector<Problem> problems = in_parts(owned, {0, 2, 4, 7});
+    std::vector<Problem> problems = in_parts_by_rows(owned, {0, 2, 4, 7});
     std::get<CostMatrix>(problems[culprit].cost).matrix = MatrixView<double>{owned.cost.data(), 2, 4};
-    expect_all_say(testing::complaints_about(problems, "row-reduce"),
-                   {"cost of " + std::to_string(culprit), "4 columns"});
+    expect_all_mention(testing::complaints_about(problems, "row-reduce"),
+                       {"cost of " + std::to_string(culprit), "4 columns"});
   }
 }
 
 TEST(Shapes, WholeForSomeAndPartsForOthersIsRefused) {
   const OwnedProblem owned = testing::random_problem(6, 5, 0.1, 1);
-  std::vector<Problem> problems = in_parts(owned, {0, 2, 4, 6});
+  std::vector<Problem> problems = in_parts_by_rows(owned, {0, 2, 4, 6});
   problems[2] = owned.view();
   problems[2].names.cost = "cost of 2";
-  expect_all_say(testing::complaints_about(problems, "row-reduce"), {"cost of 2", "the whole"});
+  expect_all_mention(testing::complaints_about(problems, "row-reduce"), {"cost of 2", "the whole"});
 }
 
 TEST(Shapes, NobodyHasCosts) {
   std::vector<Problem> problems(3);
   for (Problem& problem : problems) problem.epsilon = 1;
   for (const std::string& topology : testing::topologies_in_step()) {
-    expect_all_say(testing::complaints_about(problems, topology), {"cost", "no entries"});
+    expect_all_mention(testing::complaints_about(problems, topology), {"cost", "no entries"});
   }
 }
 
@@ -202,7 +198,7 @@ TEST(Shapes, OneHasPointsAndOneAMatrix) {
   std::vector<Problem> problems(2, owned.view());
   problems[1].cost =
       PointClouds{MatrixView<double>{owned.cost.data(), 2, 2}, MatrixView<double>{owned.cost.data(), 2, 2}};
-  expect_all_say(testing::complaints_about(problems, "row-reduce"), {"cost", "client 0"});
+  expect_all_mention(testing::complaints_about(problems, "row-reduce"), {"cost", "client 0"});
 }
 
 // A kernel that is made for the whole grid of pairs can tell whether it has it, and where its lines lie.

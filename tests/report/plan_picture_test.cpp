@@ -9,16 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "support/xml.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
-std::size_t occurrences(std::string_view text, std::string_view part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+using testing::has;
+using testing::occurrences;
 
 /// Whether tags nest, for XML as this project writes it: no > in attributes.
 bool is_well_formed(std::string_view text) {

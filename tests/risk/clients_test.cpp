@@ -14,10 +14,10 @@ namespace {
 
 using testing::RiskInstance;
 
-constexpr std::size_t kDays = 29;
+constexpr std::size_t kDealtDays = 29;
 
-RiskInstance instance_of(RiskCost cost, double level, bool stays) {
-  RiskInstance instance = testing::random_points(kDays, 23, 3, 77);
+RiskInstance dealt_instance(RiskCost cost, double level, bool stays) {
+  RiskInstance instance = testing::random_points(kDealtDays, 23, 3, 77);
   testing::draw_masses(instance, 5);
   instance.settings.cost = cost;
   instance.settings.epsilon = 0.02;
@@ -28,7 +28,7 @@ RiskInstance instance_of(RiskCost cost, double level, bool stays) {
 }
 
 /// Uneven; with three clients and more, one has no days.
-std::vector<RiskProblem> parts_of(const RiskInstance& instance, std::size_t clients) {
+std::vector<RiskProblem> uneven_parts(const RiskInstance& instance, std::size_t clients) {
   std::vector<std::size_t> ends(clients + 1);
   for (std::size_t k = 1; k < clients; ++k) ends[k] = k * k * instance.n / (clients * clients);
   ends[clients] = instance.n;
@@ -38,7 +38,7 @@ std::vector<RiskProblem> parts_of(const RiskInstance& instance, std::size_t clie
   return parts;
 }
 
-RiskOptions options_for(const std::string& policy, const std::string& transport, Server server = Server::none) {
+RiskOptions options_of_way(const std::string& policy, const std::string& transport, Server server = Server::none) {
   RiskOptions options;
   options.options.threads = 1;
   options.options.policy = policy;
@@ -64,7 +64,7 @@ void expect_worst(const WorstCase& one, const WorstCase& other, bool same_bits) 
   EXPECT_NEAR(one.dual, other.dual, 1e-9);
 }
 
-void expect_same(const RiskResult& one, const RiskResult& other, bool same_bits) {
+void expect_same_risk(const RiskResult& one, const RiskResult& other, bool same_bits) {
   expect_worst(one.worst, other.worst, same_bits);
   ASSERT_EQ(one.sweep.size(), other.sweep.size());
   for (std::size_t k = 0; k < one.sweep.size(); ++k) expect_worst(one.sweep[k], other.sweep[k], same_bits);
@@ -100,9 +100,9 @@ struct Way {
 class RiskClients : public ::testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Clients, RiskClients, ::testing::Values(1U, 3U, 5U, 7U));
 
-void compare(const RiskInstance& instance, std::size_t clients) {
+void compare_with_one_client(const RiskInstance& instance, std::size_t clients) {
   const double radius = instance.settings.radius;
-  RiskOptions by_itself = options_for("open", "threads");
+  RiskOptions by_itself = options_of_way("open", "threads");
   by_itself.radii = {1.2 * radius, 1.1 * radius};
   const RiskResult alone = worst_case(instance.view(), by_itself);
   ASSERT_EQ(alone.status, Status::converged);
@@ -114,36 +114,44 @@ void compare(const RiskInstance& instance, std::size_t clients) {
   }
   for (const Way& way : ways) {
     SCOPED_TRACE(way.policy + ", " + way.transport + (way.server == Server::sums ? ", server" : ""));
-    RiskOptions options = options_for(way.policy, way.transport, way.server);
+    RiskOptions options = options_of_way(way.policy, way.transport, way.server);
     options.radii = by_itself.radii;
-    const RiskResult dealt = worst_case(parts_of(instance, clients), options);
-    expect_same(dealt, alone, way.policy == "open");
+    const RiskResult dealt = worst_case(uneven_parts(instance, clients), options);
+    expect_same_risk(dealt, alone, way.policy == "open");
     EXPECT_EQ(dealt.client_count, clients);
     EXPECT_EQ(dealt.policy, way.policy);
     EXPECT_EQ(dealt.clients.size(), clients);
     options.options.clients = clients;
     const RiskResult shared = worst_case(instance.view(), options);
-    expect_same(shared, alone, way.policy == "open");
+    expect_same_risk(shared, alone, way.policy == "open");
   }
 }
 
-TEST_P(RiskClients, OfSquaredDistances) { compare(instance_of(RiskCost::sqeuclidean, 0, false), GetParam()); }
-TEST_P(RiskClients, OfWhitenedPoints) { compare(instance_of(RiskCost::mahalanobis, 0, false), GetParam()); }
-TEST_P(RiskClients, OfTails) { compare(instance_of(RiskCost::euclidean, 0.9, false), GetParam()); }
-TEST_P(RiskClients, OfDaysThatMayStay) { compare(instance_of(RiskCost::sqeuclidean, 0, true), GetParam()); }
-TEST_P(RiskClients, OfTailsOfDaysThatMayStay) { compare(instance_of(RiskCost::sqeuclidean, 0.8, true), GetParam()); }
+TEST_P(RiskClients, OfSquaredDistances) {
+  compare_with_one_client(dealt_instance(RiskCost::sqeuclidean, 0, false), GetParam());
+}
+TEST_P(RiskClients, OfWhitenedPoints) {
+  compare_with_one_client(dealt_instance(RiskCost::mahalanobis, 0, false), GetParam());
+}
+TEST_P(RiskClients, OfTails) { compare_with_one_client(dealt_instance(RiskCost::euclidean, 0.9, false), GetParam()); }
+TEST_P(RiskClients, OfDaysThatMayStay) {
+  compare_with_one_client(dealt_instance(RiskCost::sqeuclidean, 0, true), GetParam());
+}
+TEST_P(RiskClients, OfTailsOfDaysThatMayStay) {
+  compare_with_one_client(dealt_instance(RiskCost::sqeuclidean, 0.8, true), GetParam());
+}
 
 TEST_P(RiskClients, OfGivenCosts) {
-  RiskInstance instance = testing::random_costs(kDays, 23, 0.2, 78);
+  RiskInstance instance = testing::random_costs(kDealtDays, 23, 0.2, 78);
   instance.settings.epsilon = 0.02;
   instance.settings.radius = 0.4;
-  compare(instance, GetParam());
+  compare_with_one_client(instance, GetParam());
 }
 
 TEST(RiskClientsOfUniformMass, PartsWithoutMasses) {
-  RiskInstance instance = instance_of(RiskCost::sqeuclidean, 0, false);
+  RiskInstance instance = dealt_instance(RiskCost::sqeuclidean, 0, false);
   instance.a.clear();
-  compare(instance, 3);
+  compare_with_one_client(instance, 3);
 }
 
 /// Threads change no bit.
@@ -151,40 +159,41 @@ TEST(RiskThreads, KeepBits) {
   RiskInstance instance = testing::random_points(301, 97, 3, 77);
   instance.settings.epsilon = 0.02;
   instance.settings.radius = 0.3;
-  RiskOptions options = options_for("open", "threads");
+  RiskOptions options = options_of_way("open", "threads");
   const RiskResult one = worst_case(instance.view(), options);
   options.options.threads = 3;
   const RiskResult three = worst_case(instance.view(), options);
-  expect_same(three, one, true);
+  expect_same_risk(three, one, true);
   EXPECT_EQ(three.scenario_weights, one.scenario_weights);
 }
 
 TEST(RiskClients, AnEmptyPartNeedsNoColumns) {
-  const RiskInstance instance = instance_of(RiskCost::sqeuclidean, 0, false);
-  std::vector<RiskProblem> parts = {instance.part(0, kDays), instance.part(kDays, kDays)};
+  const RiskInstance instance = dealt_instance(RiskCost::sqeuclidean, 0, false);
+  std::vector<RiskProblem> parts = {instance.part(0, kDealtDays), instance.part(kDealtDays, kDealtDays)};
   parts[1].returns = AnyMatrix{};
   parts[1].a = {};
-  const RiskResult alone = worst_case(instance.view(), options_for("open", "threads"));
-  expect_same(worst_case(parts, options_for("open", "threads")), alone, true);
+  const RiskResult alone = worst_case(instance.view(), options_of_way("open", "threads"));
+  expect_same_risk(worst_case(parts, options_of_way("open", "threads")), alone, true);
 }
 
 TEST(RiskClients, WithoutAnyDay) {
-  const RiskInstance instance = instance_of(RiskCost::sqeuclidean, 0, false);
-  const std::vector<RiskProblem> parts = {instance.part(0, 0), instance.part(kDays, kDays)};
-  const std::string line = test::line_of<InputError>([&] { (void)worst_case(parts, options_for("open", "threads")); });
+  const RiskInstance instance = dealt_instance(RiskCost::sqeuclidean, 0, false);
+  const std::vector<RiskProblem> parts = {instance.part(0, 0), instance.part(kDealtDays, kDealtDays)};
+  const std::string line =
+      test::line_of<InputError>([&] { (void)worst_case(parts, options_of_way("open", "threads")); });
   EXPECT_EQ(line.find("returns: no client has any day"), 0U) << line;
 }
 
 TEST(RiskClients, MustAgree) {
-  RiskInstance instance = instance_of(RiskCost::sqeuclidean, 0, false);
+  RiskInstance instance = dealt_instance(RiskCost::sqeuclidean, 0, false);
   RiskInstance other = instance;
   other.scenarios[3] += 1e-9;
   const auto line_of = [&](const RiskProblem& second) {
-    const std::vector<RiskProblem> parts = {instance.part(0, 10), second, instance.part(20, kDays)};
+    const std::vector<RiskProblem> parts = {instance.part(0, 10), second, instance.part(20, kDealtDays)};
     std::string first;
     for (const char* policy : {"open", "sums"}) {
       const std::string line =
-          test::line_of<InputError>([&] { (void)worst_case(parts, options_for(policy, "threads")); });
+          test::line_of<InputError>([&] { (void)worst_case(parts, options_of_way(policy, "threads")); });
       EXPECT_EQ(line.find('\n'), std::string::npos);
       if (!first.empty()) {
         EXPECT_EQ(line, first);
@@ -209,33 +218,33 @@ TEST(RiskClients, MustAgree) {
 }
 
 TEST(RiskClients, WithTheWholeMustHaveAsManyDays) {
-  const RiskInstance instance = instance_of(RiskCost::sqeuclidean, 0, false);
+  const RiskInstance instance = dealt_instance(RiskCost::sqeuclidean, 0, false);
   RiskProblem shorter = instance.part(0, 20);
   shorter.is_part = false;
   const std::vector<RiskProblem> problems = {instance.view(), shorter};
   const std::string line =
-      test::line_of<InputError>([&] { (void)worst_case(problems, options_for("open", "threads")); });
+      test::line_of<InputError>([&] { (void)worst_case(problems, options_of_way("open", "threads")); });
   EXPECT_EQ(line.find("returns: "), 0U) << line;
 }
 
 TEST(RiskClients, AllHaveMassesOrNone) {
-  const RiskInstance instance = instance_of(RiskCost::sqeuclidean, 0, false);
-  std::vector<RiskProblem> parts = {instance.part(0, 10), instance.part(10, 20), instance.part(20, kDays)};
+  const RiskInstance instance = dealt_instance(RiskCost::sqeuclidean, 0, false);
+  std::vector<RiskProblem> parts = {instance.part(0, 10), instance.part(10, 20), instance.part(20, kDealtDays)};
   parts[1].a = {};
   for (const char* policy : {"open", "sums"}) {
     const std::string line =
-        test::line_of<InputError>([&] { (void)worst_case(parts, options_for(policy, "threads")); });
+        test::line_of<InputError>([&] { (void)worst_case(parts, options_of_way(policy, "threads")); });
     EXPECT_EQ(line.find("a: some clients have masses"), 0U) << line;
   }
 }
 
 TEST(RiskClients, OneBadPartIsNamedByAll) {
-  RiskInstance instance = instance_of(RiskCost::sqeuclidean, 0, false);
+  RiskInstance instance = dealt_instance(RiskCost::sqeuclidean, 0, false);
   instance.returns[3 * 25] = NAN;
-  const std::vector<RiskProblem> parts = {instance.part(0, 10), instance.part(10, 20), instance.part(20, kDays)};
+  const std::vector<RiskProblem> parts = {instance.part(0, 10), instance.part(10, 20), instance.part(20, kDealtDays)};
   for (const char* policy : {"open", "sums"}) {
     const std::string line =
-        test::line_of<InputError>([&] { (void)worst_case(parts, options_for(policy, "threads")); });
+        test::line_of<InputError>([&] { (void)worst_case(parts, options_of_way(policy, "threads")); });
     EXPECT_EQ(line.find("returns: row 6, column 1 is nan"), 0U) << line;
   }
 }

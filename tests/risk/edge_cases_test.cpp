@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,14 +12,15 @@
 #include "risk/linear_program.hpp"
 #include "risk/reference.hpp"
 #include "support/line_of.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 using testing::RiskInstance;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kInfinity;
+using testing::kNan;
 
 RiskOptions plain() {
   RiskOptions options;

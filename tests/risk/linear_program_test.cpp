@@ -14,12 +14,12 @@ namespace {
 using testing::RiskInstance;
 using testing::WideProblem;
 
-constexpr std::size_t kDays = 40;
+constexpr std::size_t kProgramDays = 40;
 constexpr std::size_t kScenarios = 60;
 
 /// Costs and losses in [0, 1).
-RiskInstance instance_of(unsigned seed) {
-  RiskInstance instance = testing::random_costs(kDays, kScenarios, 0.1, seed);
+RiskInstance instance_of_costs(unsigned seed) {
+  RiskInstance instance = testing::random_costs(kProgramDays, kScenarios, 0.1, seed);
   testing::draw_masses(instance, seed);
   instance.settings.may_stay = seed % 2 == 1;
   return instance;
@@ -60,7 +60,7 @@ TEST(RiskLinearProgram, BoundsTheExpectedLoss) {
       for (const double share : {0.001, 0.03, 0.2, 2.0}) {
         SCOPED_TRACE("epsilon " + std::to_string(epsilon) + ", seed " + std::to_string(seed) + ", share " +
                      std::to_string(share));
-        RiskInstance instance = instance_of(seed);
+        RiskInstance instance = instance_of_costs(seed);
         instance.settings.epsilon = epsilon;
         instance.settings.radius = radius_of(instance, share);
         expect_bounds(instance, largest);
@@ -84,7 +84,7 @@ TEST(RiskLinearProgram, BoundsTheTail) {
         for (const double level : {0.5, 0.95}) {
           SCOPED_TRACE("epsilon " + std::to_string(epsilon) + ", seed " + std::to_string(seed) + ", share " +
                        std::to_string(share) + ", level " + std::to_string(level));
-          RiskInstance instance = instance_of(seed);
+          RiskInstance instance = instance_of_costs(seed);
           instance.settings.epsilon = epsilon;
           instance.settings.cvar_level = level;
           instance.settings.radius = radius_of(instance, share);

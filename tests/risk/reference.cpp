@@ -10,7 +10,7 @@
 namespace fedsinkhorn::testing {
 namespace {
 
-constexpr Wide kInfinity = std::numeric_limits<Wide>::infinity();
+constexpr Wide kWideInfinity = std::numeric_limits<Wide>::infinity();
 
 /// x' S^-1 x by elimination, S symmetric and positive definite.
 Wide quadratic_form(std::vector<Wide> s, std::vector<Wide> x) {
@@ -125,6 +125,13 @@ RiskProblem RiskInstance::part(std::size_t first, std::size_t last) const {
   return problem;
 }
 
+RiskOptions precise() {
+  RiskOptions options;
+  options.options.threads = 1;
+  options.options.tolerance = 1e-12;
+  return options;
+}
+
 RiskInstance random_points(std::size_t n, std::size_t m, std::size_t d, unsigned seed) {
   Random random(seed, 1);
   RiskInstance instance;
@@ -202,9 +209,9 @@ WidePlan plan_at(const WideProblem& problem, Wide lambda) {
   for (std::size_t i = 0; i < problem.n; ++i) {
     const Wide* const cost = &problem.costs[i * problem.m];
     const Wide* const loss = &problem.losses[i * problem.m];
-    std::vector<Wide> tilted(problem.m, -kInfinity);
+    std::vector<Wide> tilted(problem.m, -kWideInfinity);
     for (std::size_t j = 0; j < problem.m; ++j) {
-      if (cost[j] < kInfinity) tilted[j] = loss[j] - lambda * cost[j];
+      if (cost[j] < kWideInfinity) tilted[j] = loss[j] - lambda * cost[j];
     }
     const Wide largest = *std::max_element(tilted.begin(), tilted.end());
     Wide sum = 0;

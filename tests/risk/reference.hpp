@@ -28,6 +28,8 @@ struct RiskInstance {
   [[nodiscard]] RiskProblem part(std::size_t first, std::size_t last) const;
 };
 
+/// One thread, a tolerance of 1e-12.
+[[nodiscard]] RiskOptions precise();
 /// Points on about the unit scale, masses uniform, loss w.x.
 [[nodiscard]] RiskInstance random_points(std::size_t n, std::size_t m, std::size_t d, unsigned seed);
 /// Costs and losses in [0, 1); a share of the moves is forbidden, but none of the first scenario.

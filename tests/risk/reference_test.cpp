@@ -12,6 +12,7 @@
 namespace fedsinkhorn {
 namespace {
 
+using testing::precise;
 using testing::RiskInstance;
 using testing::Wide;
 using testing::WidePlan;
@@ -19,19 +20,13 @@ using testing::WideProblem;
 
 constexpr double kClose = 1e-8;
 
-RiskOptions precise() {
-  RiskOptions options;
-  options.options.threads = 1;
-  options.options.tolerance = 1e-12;
-  return options;
-}
-
 void expect_close(double got, Wide wanted, double tolerance, const std::string& what) {
   const auto reference = static_cast<double>(wanted);
   EXPECT_NEAR(got, reference, tolerance * std::max(std::abs(reference), 1e-3)) << what;
 }
 
-void expect_same(const RiskResult& result, const WideProblem& problem, const WidePlan& reference, double tolerance) {
+void expect_as_reference(const RiskResult& result, const WideProblem& problem, const WidePlan& reference,
+                         double tolerance) {
   const WorstCase& worst = result.worst;
   EXPECT_EQ(worst.status, Status::converged);
   EXPECT_EQ(worst.is_binding, reference.is_binding);
@@ -77,7 +72,7 @@ void expect_moves(const RiskResult& result, const WideProblem& problem, const Wi
 /// Radii as shares of what is spent at lambda = 0.
 constexpr double kShares[] = {1e-6, 1e-3, 0.1, 0.5, 0.95, 1.5};
 
-void compare(RiskInstance instance) {
+void compare_with_reference(RiskInstance instance) {
   const WideProblem free = testing::widened(instance);
   const Wide least = testing::least_radius(free);
   const Wide range = testing::plan_at(free, 0).transport_cost - least;
@@ -91,7 +86,7 @@ void compare(RiskInstance instance) {
     // radius - least radius is all that counts, and it has lost digits to rounding.
     const double lost = range > 0 ? 1e-15 * static_cast<double>(least / range) / share : 0;
     const double condition = 1 + static_cast<double>(reference.lambda * range) / instance.settings.epsilon;
-    expect_same(result, problem, reference, std::max(kClose, 10 * lost * condition));
+    expect_as_reference(result, problem, reference, std::max(kClose, 10 * lost * condition));
     if (share > 1e-4) expect_moves(result, problem, reference);
     if (range == 0) break;
   }
@@ -124,7 +119,7 @@ TEST_P(Sizes, OfPoints) {
       if (stays) testing::draw_masses(instance, 7);
       SCOPED_TRACE("cost " + std::to_string(static_cast<int>(cost)) + ", stays " + std::to_string(stays) +
                    ", epsilon " + std::to_string(epsilon));
-      compare(instance);
+      compare_with_reference(instance);
       epsilon = epsilon < 2e-4 ? 1 : epsilon / 6.3;
     }
   }
@@ -140,7 +135,7 @@ TEST_P(Sizes, OfWhitenedPoints) {
     instance.settings.cost = RiskCost::mahalanobis;
     instance.settings.epsilon = is_given ? 0.05 : 0.002;
     SCOPED_TRACE(is_given ? "given covariance" : "covariance of the returns");
-    compare(instance);
+    compare_with_reference(instance);
   }
 }
 
@@ -151,7 +146,7 @@ TEST_P(Sizes, OfGivenCosts) {
     instance.settings.epsilon = epsilon;
     testing::draw_masses(instance, 8);
     SCOPED_TRACE("epsilon " + std::to_string(epsilon));
-    compare(instance);
+    compare_with_reference(instance);
   }
 }
 
@@ -168,7 +163,7 @@ TEST(RiskReference, OfFloat32Points) {
   problem.returns = MatrixView<float>{returns.data(), 7, 3};
   problem.scenarios = MatrixView<float>{scenarios.data(), 9, 3};
   const WideProblem wide = testing::widened(instance);
-  expect_same(worst_case(problem, precise()), wide, testing::reference_worst_case(wide), kClose);
+  expect_as_reference(worst_case(problem, precise()), wide, testing::reference_worst_case(wide), kClose);
 }
 
 void compare_tail(RiskInstance instance) {

@@ -72,7 +72,7 @@ void expect_plan(const RiskResult& result, const RiskInstance& instance, const s
   EXPECT_EQ(result.status, Status::converged);
 }
 
-RiskOptions options_for(const std::string& topology) {
+RiskOptions stress_options(const std::string& topology) {
   RiskOptions options;
   options.options.threads = 1;
   options.options.topology = topology;
@@ -82,7 +82,7 @@ RiskOptions options_for(const std::string& topology) {
   return options;
 }
 
-std::vector<RiskProblem> rows_of(const RiskInstance& instance) {
+std::vector<RiskProblem> toy_rows(const RiskInstance& instance) {
   return {instance.part(0, 1), instance.part(1, 2), instance.part(2, 3)};
 }
 
@@ -99,7 +99,7 @@ TEST_P(StressedToy, IsThePapersPlan) {
     SCOPED_TRACE("epsilon " + std::to_string(printed.epsilon));
     const RiskInstance instance = toy(printed.epsilon);
     const StressMarginal stress{kStress, 1.0};
-    RiskOptions options = options_for(GetParam());
+    RiskOptions options = stress_options(GetParam());
     options.options.clients = 3;
     expect_plan(stressed_plan(instance.view(), stress, options), instance, printed.plan);
   }
@@ -111,12 +111,12 @@ TEST_P(StressedToy, InParts) {
     const RiskInstance instance = toy(printed.epsilon);
     const StressMarginal stress{kStress, 1.0};
     if (GetParam() == "star") {  // its server has all costs
-      const std::string line =
-          test::line_of<InputError>([&] { (void)stressed_plan(rows_of(instance), stress, options_for(GetParam())); });
+      const std::string line = test::line_of<InputError>(
+          [&] { (void)stressed_plan(toy_rows(instance), stress, stress_options(GetParam())); });
       EXPECT_EQ(line.find("costs: is given in parts"), 0U) << line;
       continue;
     }
-    const RiskResult result = stressed_plan(rows_of(instance), stress, options_for(GetParam()));
+    const RiskResult result = stressed_plan(toy_rows(instance), stress, stress_options(GetParam()));
     expect_plan(result, instance, printed.plan);
     EXPECT_EQ(result.client_count, 3U);
     EXPECT_EQ(result.clients.size(), 3U);
@@ -126,7 +126,7 @@ TEST_P(StressedToy, InParts) {
 TEST(StressedPlan, OfOneClient) {
   for (const Printed& printed : kPaper) {
     const RiskInstance instance = toy(printed.epsilon);
-    expect_plan(stressed_plan(instance.view(), {kStress, 1.0}, options_for("auto")), instance, printed.plan);
+    expect_plan(stressed_plan(instance.view(), {kStress, 1.0}, stress_options("auto")), instance, printed.plan);
   }
 }
 
@@ -134,10 +134,10 @@ TEST(StressedPlan, BySums) {
   for (const Printed& printed : kPaper) {
     SCOPED_TRACE("epsilon " + std::to_string(printed.epsilon));
     const RiskInstance instance = toy(printed.epsilon);
-    RiskOptions options = options_for("row-reduce");
+    RiskOptions options = stress_options("row-reduce");
     options.options.policy = "sums";
     options.options.tolerance = 1e-11;
-    const RiskResult result = stressed_plan(rows_of(instance), {kStress, 1.0}, options);
+    const RiskResult result = stressed_plan(toy_rows(instance), {kStress, 1.0}, options);
     expect_plan(result, instance, printed.plan);
     EXPECT_EQ(result.policy, "sums");
   }

@@ -10,16 +10,10 @@
 namespace fedsinkhorn {
 namespace {
 
+using testing::precise;
 using testing::RiskInstance;
 
-RiskOptions precise() {
-  RiskOptions options;
-  options.options.threads = 1;
-  options.options.tolerance = 1e-12;
-  return options;
-}
-
-RiskInstance instance_of(bool has_points, double epsilon) {
+RiskInstance swept_instance(bool has_points, double epsilon) {
   RiskInstance instance = has_points ? testing::random_points(30, 50, 2, 12) : testing::random_costs(30, 50, 0.2, 12);
   instance.settings.epsilon = epsilon;
   return instance;
@@ -39,7 +33,7 @@ std::vector<double> radii_for(const RiskInstance& instance) {
   return radii;
 }
 
-void compare(RiskInstance instance) {
+void compare_with_single_radii(RiskInstance instance) {
   RiskOptions options = precise();
   options.radii = radii_for(instance);
   instance.settings.radius = options.radii[7];
@@ -71,7 +65,7 @@ TEST(RiskSweep, IsEachRadiusAlone) {
   for (const bool has_points : {true, false}) {
     for (const double epsilon : {0.1, 0.01, 0.001, 1e-4}) {
       SCOPED_TRACE("points " + std::to_string(has_points) + ", epsilon " + std::to_string(epsilon));
-      compare(instance_of(has_points, epsilon));
+      compare_with_single_radii(swept_instance(has_points, epsilon));
     }
   }
 }
@@ -80,16 +74,16 @@ TEST(RiskSweep, OfTailsIsEachRadiusAlone) {
   for (const double epsilon : {0.1, 0.01}) {
     for (const bool stays : {false, true}) {
       SCOPED_TRACE("epsilon " + std::to_string(epsilon) + ", stays " + std::to_string(stays));
-      RiskInstance instance = instance_of(true, epsilon);
+      RiskInstance instance = swept_instance(true, epsilon);
       instance.settings.cvar_level = 0.9;
       instance.settings.may_stay = stays;
-      compare(instance);
+      compare_with_single_radii(instance);
     }
   }
 }
 
 TEST(RiskSweep, AroundTheLargestRadius) {
-  RiskInstance instance = instance_of(true, 0.01);
+  RiskInstance instance = swept_instance(true, 0.01);
   const double largest = largest_radius(instance);
   RiskOptions options = precise();
   options.radii = {largest * 0.99,       largest * (1 - 1e-6), largest,
@@ -107,7 +101,7 @@ TEST(RiskSweep, AroundTheLargestRadius) {
 }
 
 TEST(RiskSweep, IsMonotoneAndConcave) {
-  RiskInstance instance = instance_of(true, 0.01);
+  RiskInstance instance = swept_instance(true, 0.01);
   const double least = static_cast<double>(testing::least_radius(testing::widened(instance)));
   RiskOptions options = precise();
   const double step = 1.2 * (largest_radius(instance) - least) / 20;
@@ -128,7 +122,7 @@ TEST(RiskSweep, IsMonotoneAndConcave) {
 }
 
 TEST(RiskSweep, VisitedPointsLieOnTheCurve) {
-  RiskInstance instance = instance_of(false, 0.01);
+  RiskInstance instance = swept_instance(false, 0.01);
   RiskOptions options = precise();
   options.radii = radii_for(instance);
   instance.settings.radius = options.radii[3];
@@ -149,7 +143,7 @@ TEST(RiskSweep, VisitedPointsLieOnTheCurve) {
 
 /// A plateau: at tiny epsilon, the excess is constant over wide ranges of lambda, and radii may fall on it.
 TEST(RiskSweep, OnPlateaus) {
-  RiskInstance instance = instance_of(false, 1e-5);
+  RiskInstance instance = swept_instance(false, 1e-5);
   instance.settings.radius = static_cast<double>(testing::least_radius(testing::widened(instance))) + 0.1;
   RiskOptions options = precise();
   for (const WorstCase& one : worst_case(instance.view(), precise()).visited) {

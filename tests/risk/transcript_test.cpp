@@ -27,14 +27,14 @@ using testing::RiskInstance;
 using testing::Transcript;
 
 constexpr std::size_t kClients = 3;
-constexpr std::size_t kDays = 17;
+constexpr std::size_t kRecordedDays = 17;
 
 struct RiskRecording {
   Transcript messages;
   std::vector<RiskResult> results;
 };
 
-RiskOptions options_for(const std::string& policy, Server server = Server::none) {
+RiskOptions policy_options(const std::string& policy, Server server = Server::none) {
   RiskOptions options;
   options.options.threads = 1;
   options.options.policy = policy;
@@ -61,9 +61,9 @@ RiskRecording record(const std::vector<RiskProblem>& problems, const RiskOptions
   return recording;
 }
 
-RiskInstance instance_of(unsigned seed, RiskCost cost, double level, bool stays) {
-  RiskInstance instance = testing::random_points(kDays, 11, 2, seed);
-  RiskInstance fixed = testing::random_points(kDays, 11, 2, 1);  // what all clients know
+RiskInstance recorded_instance(unsigned seed, RiskCost cost, double level, bool stays) {
+  RiskInstance instance = testing::random_points(kRecordedDays, 11, 2, seed);
+  RiskInstance fixed = testing::random_points(kRecordedDays, 11, 2, 1);  // what all clients know
   instance.scenarios = fixed.scenarios;
   instance.weights = fixed.weights;
   testing::draw_masses(instance, seed);
@@ -77,10 +77,10 @@ RiskInstance instance_of(unsigned seed, RiskCost cost, double level, bool stays)
   return instance;
 }
 
-std::vector<RiskProblem> parts_of(const RiskInstance& instance) {
-  return {instance.part(0, 5), instance.part(5, 6), instance.part(6, kDays)};
+std::vector<RiskProblem> recorded_parts(const RiskInstance& instance) {
+  return {instance.part(0, 5), instance.part(5, 6), instance.part(6, kRecordedDays)};
 }
-constexpr std::array<std::size_t, kClients + 1> kEnds = {0, 5, 6, kDays};
+constexpr std::array<std::size_t, kClients + 1> kEnds = {0, 5, 6, kRecordedDays};
 
 /// Numbers that nobody else may see, of all clients.
 struct Secrets {
@@ -147,7 +147,7 @@ struct Kind {
 class RiskTranscript : public ::testing::TestWithParam<Kind> {
  protected:
   [[nodiscard]] static RiskInstance instance(unsigned seed) {
-    return instance_of(seed, GetParam().cost, GetParam().level, GetParam().stays);
+    return recorded_instance(seed, GetParam().cost, GetParam().level, GetParam().stays);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, RiskTranscript,
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RiskTranscript,
 TEST_P(RiskTranscript, HasNoSecrets) {
   const RiskInstance own = instance(21);
   for (const Server server : {Server::none, Server::sums}) {
-    const RiskRecording recording = record(parts_of(own), options_for("sums", server));
+    const RiskRecording recording = record(recorded_parts(own), policy_options("sums", server));
     ASSERT_EQ(recording.results[0].status, Status::converged);
     const Secrets secrets = secrets_of(own, recording.results[0].worst);
     EXPECT_EQ(occurrences(recording.messages, secrets.of_days), 0U);
@@ -173,16 +173,16 @@ TEST_P(RiskTranscript, HasNoSecrets) {
 /// The search finds what is there.
 TEST_P(RiskTranscript, OpenShowsThem) {
   const RiskInstance own = instance(21);
-  const RiskRecording recording = record(parts_of(own), options_for("open"));
+  const RiskRecording recording = record(recorded_parts(own), policy_options("open"));
   const Secrets secrets = secrets_of(own, recording.results[0].worst);
   EXPECT_GT(occurrences(recording.messages, secrets.of_days), 0U);  // moves have masses and losses
   EXPECT_GT(occurrences(recording.messages, secrets.partials), 0U);
-  EXPECT_EQ(recording.results[0].moves.size(), kDays);
+  EXPECT_EQ(recording.results[0].moves.size(), kRecordedDays);
 }
 
 TEST_P(RiskTranscript, OnlySumsDependOnData) {
   for (const Server server : {Server::none, Server::sums}) {
-    const RiskRecording recording = record(parts_of(instance(21)), options_for("sums", server));
+    const RiskRecording recording = record(recorded_parts(instance(21)), policy_options("sums", server));
     std::size_t masked = 0;
     for (const Message& message : recording.messages) {
       if (message.form == Form::masked) {
@@ -214,8 +214,8 @@ std::vector<Message> plain_of(const Transcript& messages, std::size_t client) {
 }
 
 TEST_P(RiskTranscript, PlainMessagesAreTheSameForOtherReturns) {
-  const RiskRecording one = record(parts_of(instance(21)), options_for("sums"));
-  const RiskRecording other = record(parts_of(instance(22)), options_for("sums"));
+  const RiskRecording one = record(recorded_parts(instance(21)), policy_options("sums"));
+  const RiskRecording other = record(recorded_parts(instance(22)), policy_options("sums"));
   for (std::size_t k = 0; k < kClients; ++k) {
     const std::vector<Message> first = plain_of(one.messages, k);
     const std::vector<Message> second = plain_of(other.messages, k);

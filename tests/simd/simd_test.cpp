@@ -8,18 +8,19 @@
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "support/environment.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn::cpu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
+using testing::kNan;
 
 class EveryVariant : public ::testing::TestWithParam<std::string> {
  protected:
@@ -67,7 +68,7 @@ TEST(SimdChoice, AVariableThatCannotBeIsRefusedByName) {
 }
 
 template <class S>
-std::vector<S> random_rows(std::size_t rows, std::size_t columns, Random& random) {
+std::vector<S> random_padded_rows(std::size_t rows, std::size_t columns, Random& random) {
   std::vector<S> values(rows * padded<S>(columns));
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) values[i * padded<S>(columns) + j] = static_cast<S>(random.uniform());
@@ -81,7 +82,7 @@ void check_loops(const RowLoops<S, V>& loops, double tolerance) {
   for (const std::size_t columns : {1U, 7U, 8U, 9U, 16U, 17U, 100U, 2048U, 5001U}) {
     const std::size_t stride = padded<S>(columns);
     const std::size_t rows = 15;
-    const std::vector<S> kernel = random_rows<S>(rows, columns, random);
+    const std::vector<S> kernel = random_padded_rows<S>(rows, columns, random);
     std::vector<V> v(stride);
     for (std::size_t j = 0; j < columns; ++j) v[j] = static_cast<V>(random.uniform());
     std::vector<double> u(rows);
@@ -197,7 +198,6 @@ TEST_P(EveryVariant, LogSumsSurviveTinyEpsilonAndForbiddenPairs) {
 
 constexpr std::array<std::size_t, 17> kAwkwardSizes = {0,  1,  3,  4,   5,   7,   8,    15,  16,
                                                        17, 31, 33, 511, 512, 515, 1000, 1003};
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void expect_same_bits(const std::vector<double>& x, const std::vector<double>& y, const std::string& what) {
   ASSERT_EQ(x.size(), y.size());

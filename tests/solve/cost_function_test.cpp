@@ -42,7 +42,7 @@ Problem by_function(const OwnedProblem& owned) {
   return problem;
 }
 
-void expect_same(const Result& x, const Result& y) {
+void expect_same_answers(const Result& x, const Result& y) {
   EXPECT_EQ(x.f, y.f);
   EXPECT_EQ(x.g, y.g);
   EXPECT_EQ(x.iterations, y.iterations);
@@ -74,7 +74,7 @@ TEST(CostFunction, HasTheBitsOfTheMatrixWithTheSameNumbers) {
       options.backend = "cpu";
       const Result expected = solve(owned.view(), options);
       const Result result = solve(by_function(owned), options);
-      expect_same(result, expected);
+      expect_same_answers(result, expected);
       EXPECT_EQ(testing::whole_plan(by_function(owned), result), testing::whole_plan(owned.view(), expected));
     }
   }
@@ -84,7 +84,7 @@ TEST(CostFunction, LikewiseInEveryTopologyAndIteration) {
   const OwnedProblem owned = awkward_problem();
   const auto compare = [&](Options options) {
     options.max_iterations = 40;
-    expect_same(solve(by_function(owned), options), solve(owned.view(), options));
+    expect_same_answers(solve(by_function(owned), options), solve(owned.view(), options));
   };
   for (const std::string& topology : testing::topologies_in_step()) {
     Options options;
@@ -116,11 +116,11 @@ TEST(CostFunction, InPartsAndSymmetric) {
   for (const char* topology : {"all-to-all", "row-reduce"}) {
     Options options;
     options.topology = topology;
-    expect_same(solve(functions, options), solve(matrices, options));
+    expect_same_answers(solve(functions, options), solve(matrices, options));
   }
 }
 
-std::string complaint_of(const Problem& problem, std::size_t clients = 1) {
+std::string complaint_of_clients(const Problem& problem, std::size_t clients = 1) {
   Options options;
   options.clients = clients;
   try {
@@ -141,20 +141,20 @@ TEST(CostFunction, WhatIsWrongIsNamed) {
     return problem;
   };
   for (const std::size_t clients : {1, 3}) {
-    EXPECT_EQ(complaint_of(with(std::nan("")), clients),
+    EXPECT_EQ(complaint_of_clients(with(std::nan("")), clients),
               "cost: entry (3, 2) is nan; costs must be numbers, or +inf for a forbidden pair");
-    EXPECT_EQ(complaint_of(with(-testing::kInfinity), clients),
+    EXPECT_EQ(complaint_of_clients(with(-testing::kInfinity), clients),
               "cost: entry (3, 2) is -inf; costs must be numbers, or +inf for a forbidden pair");
-    EXPECT_EQ(complaint_of(with(testing::kInfinity), clients), "");
+    EXPECT_EQ(complaint_of_clients(with(testing::kInfinity), clients), "");
     Problem fewer = by_function(owned);
     fewer.a = fewer.a.first(4);
-    EXPECT_EQ(complaint_of(fewer, clients), "a: has 4 masses; the cost has 6 rows");
+    EXPECT_EQ(complaint_of_clients(fewer, clients), "a: has 4 masses; the cost has 6 rows");
     Problem nothing = owned.view();
     nothing.cost = std::shared_ptr<const CostFunction>();
-    EXPECT_EQ(complaint_of(nothing, clients), "cost: has no entries");
+    EXPECT_EQ(complaint_of_clients(nothing, clients), "cost: has no entries");
     OwnedProblem forbidden = owned;
     for (std::size_t j = 0; j < 5; ++j) forbidden.cost[5 + j] = testing::kInfinity;
-    EXPECT_NE(complaint_of(by_function(forbidden), clients).find("no plan exists"), std::string::npos);
+    EXPECT_NE(complaint_of_clients(by_function(forbidden), clients).find("no plan exists"), std::string::npos);
   }
 }
 

@@ -14,25 +14,25 @@ namespace fedsinkhorn {
 namespace {
 
 using testing::OwnedProblem;
-using Number = boost::multiprecision::cpp_bin_float_50;
+using SlowNumber = boost::multiprecision::cpp_bin_float_50;
 
 struct SlowCosts {
-  Number linear = 0;
-  Number linear_magnitude = 0;  // sum P |C|, of which a rounding error is a part
-  Number p_log_p = 0;
-  Number mass = 0;
-  Number divergence = 0;  // sum P log(P / ab) - P + ab
+  SlowNumber linear = 0;
+  SlowNumber linear_magnitude = 0;  // sum P |C|, of which a rounding error is a part
+  SlowNumber p_log_p = 0;
+  SlowNumber mass = 0;
+  SlowNumber divergence = 0;  // sum P log(P / ab) - P + ab
 };
 
 SlowCosts slow_costs(const OwnedProblem& owned, const std::vector<double>& plan, std::size_t target) {
   SlowCosts sums;
   for (std::size_t i = 0; i < owned.n; ++i) {
     for (std::size_t j = 0; j < owned.m; ++j) {
-      const Number p = plan[i * owned.m + j];
-      const Number product = Number(owned.a[i]) * Number(owned.b[j * owned.targets + target]);
+      const SlowNumber p = plan[i * owned.m + j];
+      const SlowNumber product = SlowNumber(owned.a[i]) * SlowNumber(owned.b[j * owned.targets + target]);
       sums.divergence += product;
       if (p == 0) continue;
-      const Number cost = owned.cost[i * owned.m + j];
+      const SlowNumber cost = owned.cost[i * owned.m + j];
       sums.linear += p * cost;
       sums.linear_magnitude += p * abs(cost);
       sums.p_log_p += p * log(p);
@@ -43,27 +43,28 @@ SlowCosts slow_costs(const OwnedProblem& owned, const std::vector<double>& plan,
   return sums;
 }
 
-void expect_near(double reported, const Number& slow, const Number& scale, const char* name) {
-  EXPECT_LE(abs(Number(reported) - slow).convert_to<double>(), (1e-12 * scale).convert_to<double>())
+void expect_cost_near(double reported, const SlowNumber& slow, const SlowNumber& scale, const char* name) {
+  EXPECT_LE(abs(SlowNumber(reported) - slow).convert_to<double>(), (1e-12 * scale).convert_to<double>())
       << name << ": " << reported << " against " << slow;
 }
 
 void expect_costs_of_plan(const OwnedProblem& owned, const Result& result, std::size_t target) {
   const SlowCosts slow = slow_costs(owned, testing::whole_plan(owned.view(), result, target), target);
   const Costs& cost = result.per_target[target].cost;
-  const Number epsilon = owned.epsilon;
-  const Number entropy = slow.mass - slow.p_log_p;
-  expect_near(cost.linear, slow.linear, slow.linear_magnitude, "linear");
-  expect_near(cost.entropy, entropy, slow.mass + abs(slow.p_log_p), "entropy");
-  expect_near(cost.shannon_entropy, -slow.p_log_p, slow.mass + abs(slow.p_log_p), "Shannon entropy");
-  expect_near(cost.objective, slow.linear - epsilon * entropy, slow.linear_magnitude + epsilon * abs(entropy),
-              "objective");
-  expect_near(cost.kl_objective, slow.linear + epsilon * slow.divergence,
-              slow.linear_magnitude + epsilon * slow.divergence, "KL objective");
+  const SlowNumber epsilon = owned.epsilon;
+  const SlowNumber entropy = slow.mass - slow.p_log_p;
+  expect_cost_near(cost.linear, slow.linear, slow.linear_magnitude, "linear");
+  expect_cost_near(cost.entropy, entropy, slow.mass + abs(slow.p_log_p), "entropy");
+  expect_cost_near(cost.shannon_entropy, -slow.p_log_p, slow.mass + abs(slow.p_log_p), "Shannon entropy");
+  expect_cost_near(cost.objective, slow.linear - epsilon * entropy, slow.linear_magnitude + epsilon * abs(entropy),
+                   "objective");
+  expect_cost_near(cost.kl_objective, slow.linear + epsilon * slow.divergence,
+                   slow.linear_magnitude + epsilon * slow.divergence, "KL objective");
 }
 
-class Costs : public ::testing::TestWithParam<double> {};
-INSTANTIATE_TEST_SUITE_P(Epsilon, Costs, ::testing::Values(1e-12, 1e-6, 1e-3, 0.1, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15),
+class CostsAtEpsilon : public ::testing::TestWithParam<double> {};
+INSTANTIATE_TEST_SUITE_P(Epsilon, CostsAtEpsilon,
+                         ::testing::Values(1e-12, 1e-6, 1e-3, 0.1, 1.0, 1e3, 1e6, 1e9, 1e12, 1e15),
                          [](const auto& info) {
                            const int exponent = static_cast<int>(std::lround(std::log10(info.param)));
                            return (exponent < 0 ? "Minus" : "Plus") + std::to_string(std::abs(exponent));
@@ -77,21 +78,21 @@ Options precise() {
   return options;
 }
 
-TEST_P(Costs, AreThoseOfThePlan) {
+TEST_P(CostsAtEpsilon, AreThoseOfThePlan) {
   const OwnedProblem owned = testing::random_problem(6, 7, GetParam(), 5);
   const Result result = solve(owned.view(), precise());
   EXPECT_EQ(result.status, Status::converged);
   expect_costs_of_plan(owned, result, 0);
 }
 
-TEST_P(Costs, OfAnySignWithForbiddenPairs) {
+TEST_P(CostsAtEpsilon, OfAnySignWithForbiddenPairs) {
   OwnedProblem owned = testing::random_problem(6, 7, GetParam(), 8);
   for (double& cost : owned.cost) cost -= 0.5;
   owned.cost[1 * 7 + 2] = owned.cost[3 * 7 + 3] = owned.cost[4 * 7 + 0] = testing::kInfinity;
   expect_costs_of_plan(owned, solve(owned.view(), precise()), 0);
 }
 
-TEST_P(Costs, OfEveryTargetWithoutMassHereAndThere) {
+TEST_P(CostsAtEpsilon, OfEveryTargetWithoutMassHereAndThere) {
   OwnedProblem owned = testing::random_problem(5, 6, GetParam(), 11, 3);
   owned.b[2 * 3 + 1] = 0;
   owned.a[3] = 0;
@@ -106,14 +107,14 @@ TEST_P(Costs, OfEveryTargetWithoutMassHereAndThere) {
             result.per_target[0].cost.linear + result.per_target[1].cost.linear + result.per_target[2].cost.linear);
 }
 
-TEST_P(Costs, OfMassesThatAreNoProbabilities) {
+TEST_P(CostsAtEpsilon, OfMassesThatAreNoProbabilities) {
   OwnedProblem owned = testing::random_problem(6, 7, GetParam(), 5);
   for (double& mass : owned.a) mass *= 37;
   for (double& mass : owned.b) mass *= 37;
   expect_costs_of_plan(owned, solve(owned.view(), precise()), 0);
 }
 
-TEST_P(Costs, InEveryTopology) {
+TEST_P(CostsAtEpsilon, InEveryTopology) {
   const OwnedProblem owned = testing::random_problem(6, 7, GetParam(), 5);
   for (const std::string& topology : testing::topologies_in_step()) {
     SCOPED_TRACE(topology);

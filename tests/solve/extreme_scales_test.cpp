@@ -51,13 +51,13 @@ std::vector<double> plan_by_formula(const OwnedProblem& owned, const Result& res
 // ---------------------------------------------------------------------------------------------------------------------
 // Total masses
 
-struct Way {
+struct NamedChoice {
   std::string name;
   std::function<void(Options&)> choose;
 };
 
-const std::vector<Way>& ways() {
-  static const std::vector<Way> all = {
+const std::vector<NamedChoice>& ways() {
+  static const std::vector<NamedChoice> all = {
       {"Auto", [](Options&) {}},
       {"Plain", [](Options& options) { options.method = "sinkhorn"; }},
       {"Log", [](Options& options) { options.stabilization = Stabilization::log; }},
@@ -76,7 +76,7 @@ const std::vector<Way>& ways() {
   return all;
 }
 
-class TotalMass : public ::testing::TestWithParam<Way> {};
+class TotalMass : public ::testing::TestWithParam<NamedChoice> {};
 INSTANTIATE_TEST_SUITE_P(Ways, TotalMass, ::testing::ValuesIn(ways()),
                          [](const auto& info) { return info.param.name; });
 

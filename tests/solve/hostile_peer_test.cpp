@@ -20,16 +20,16 @@ using testing::HostileCommunicator;
 
 constexpr std::size_t kClients = 3;
 
-struct Ended {
+struct EndedInPlain {
   std::vector<std::string> lines{kClients, std::string()};  // "" for who ended with a result
   std::size_t named_hostile = 0;                            // honest clients that say whose fault it was
   std::size_t sent = 0;                                     // messages of the hostile one
 };
 
 /// On the simulated network, where time limits take no time.
-Ended solve_with(const Problem& problem, const Options& options, std::size_t hostile,
-                 const std::vector<Attack>& attacks) {
-  Ended ended;
+EndedInPlain solve_in_plain(const Problem& problem, const Options& options, std::size_t hostile,
+                            const std::vector<Attack>& attacks) {
+  EndedInPlain ended;
   const auto body = [&](Communicator& communicator) {
     const std::size_t me = communicator.rank();
     if (me == hostile) {
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Topologies, NumberedMessages, ::testing::ValuesIn(testi
 TEST_P(HostilePeer, NoMessageCrashesAnybody) {
   const testing::OwnedProblem owned = testing::random_problem(5, 6, 0.2, 3);
   for (const std::size_t hostile : {0U, 1U}) {
-    const std::size_t messages = solve_with(owned.view(), options(), hostile, {}).sent;
+    const std::size_t messages = solve_in_plain(owned.view(), options(), hostile, {}).sent;
     ASSERT_GT(messages, 20U);
     Random random(7, hostile);
     for (std::size_t message = 0; message < messages; message += 1 + random.below(3)) {
@@ -92,7 +92,7 @@ TEST_P(HostilePeer, NoMessageCrashesAnybody) {
                           random.below(testing::kSpecialNumbers.size())};
       SCOPED_TRACE("client " + std::to_string(hostile) + ", message " + std::to_string(message) + ", attack " +
                    std::to_string(static_cast<int>(attack.kind)) + " with " + std::to_string(attack.value));
-      const Ended ended = solve_with(owned.view(), options(), hostile, {attack});
+      const EndedInPlain ended = solve_in_plain(owned.view(), options(), hostile, {attack});
       for (const std::string& line : ended.lines) EXPECT_EQ(line.find('\n'), std::string::npos) << line;
     }
   }
@@ -101,10 +101,10 @@ TEST_P(HostilePeer, NoMessageCrashesAnybody) {
 // A stale message of equal size, at any stage.
 TEST_P(NumberedMessages, AReplayIsNoticed) {
   const testing::OwnedProblem owned = testing::random_problem(5, 6, 0.2, 3);
-  const std::size_t messages = solve_with(owned.view(), options(), 1, {}).sent;
+  const std::size_t messages = solve_in_plain(owned.view(), options(), 1, {}).sent;
   std::size_t noticed = 0;
   for (std::size_t message = messages / 2; message < messages; message += 7) {
-    const Ended ended = solve_with(owned.view(), options(), 1, {{message, Attack::Kind::replay, 0, 0}});
+    const EndedInPlain ended = solve_in_plain(owned.view(), options(), 1, {{message, Attack::Kind::replay, 0, 0}});
     if (ended.lines[0].empty() && ended.lines[2].empty()) continue;  // there was none of that size before
     EXPECT_EQ(ended.named_hostile, kClients - 1) << message << ": " << ended.lines[0] << " | " << ended.lines[2];
     ++noticed;
@@ -114,10 +114,10 @@ TEST_P(NumberedMessages, AReplayIsNoticed) {
 
 TEST_P(HostilePeer, FlagsAndCountsThatCannotBeNameTheirSender) {
   const testing::OwnedProblem owned = testing::random_problem(5, 6, 0.2, 3);
-  const std::size_t messages = solve_with(owned.view(), options(), 1, {}).sent;
+  const std::size_t messages = solve_in_plain(owned.view(), options(), 1, {}).sent;
   std::size_t named = 0;
   for (std::size_t message = 0; message < messages; ++message) {
-    if (solve_with(owned.view(), options(), 1, {{message, Attack::Kind::number, 0, 4}}).named_hostile > 0) ++named;
+    if (solve_in_plain(owned.view(), options(), 1, {{message, Attack::Kind::number, 0, 4}}).named_hostile > 0) ++named;
   }
   EXPECT_GT(named, 5U);
 }

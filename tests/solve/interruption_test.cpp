@@ -17,7 +17,7 @@
 namespace fedsinkhorn::test {
 namespace {
 
-struct Way {
+struct InterruptedWay {
   std::string name;
   std::string topology;
   std::size_t clients;
@@ -27,9 +27,9 @@ struct Way {
   std::int64_t local_steps = 1;
 };
 
-void PrintTo(const Way& way, std::ostream* stream) { *stream << way.name; }
+void PrintTo(const InterruptedWay& way, std::ostream* stream) { *stream << way.name; }
 
-Options options_of(const Way& way) {
+Options options_of(const InterruptedWay& way) {
   Options options;
   options.topology = way.topology;
   options.clients = way.clients;
@@ -63,7 +63,7 @@ class SmallProblem : public ::testing::Test {
   std::atomic<bool> stop_ = false;
 };
 
-class Interruption : public SmallProblem, public ::testing::WithParamInterface<Way> {};
+class Interruption : public SmallProblem, public ::testing::WithParamInterface<InterruptedWay> {};
 class LoneInterruption : public SmallProblem {};
 
 // While the client that is told of a check asks for the stop, the others are in the midst of the next round.
@@ -97,10 +97,12 @@ TEST_P(Interruption, GivesNoneBeforeTheFirstIterationIsFinished) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, Interruption,
-    ::testing::Values(Way{"Alone", "auto", 1}, Way{"AloneOnline", "auto", 1, "threads", KernelKind::online},
-                      Way{"AllToAll", "all-to-all", 3}, Way{"Star", "star", 3}, Way{"Grid", "grid", 4},
-                      Way{"RowReduce", "row-reduce", 3}, Way{"Simulated", "all-to-all", 3, "simulated"},
-                      Way{"Log", "all-to-all", 2, "threads", KernelKind::dense, Stabilization::log}),
+    ::testing::Values(InterruptedWay{"Alone", "auto", 1},
+                      InterruptedWay{"AloneOnline", "auto", 1, "threads", KernelKind::online},
+                      InterruptedWay{"AllToAll", "all-to-all", 3}, InterruptedWay{"Star", "star", 3},
+                      InterruptedWay{"Grid", "grid", 4}, InterruptedWay{"RowReduce", "row-reduce", 3},
+                      InterruptedWay{"Simulated", "all-to-all", 3, "simulated"},
+                      InterruptedWay{"Log", "all-to-all", 2, "threads", KernelKind::dense, Stabilization::log}),
     [](const auto& info) { return info.param.name; });
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ TEST(KernelRegistry, EveryKernelPrecisionAndInputAgainstFiftyDigits) {
   }
 }
 
-std::string complaint_of(const Options& options) {
+std::string complaint_about_options(const Options& options) {
   const testing::OwnedProblem owned = testing::random_problem(6, 5, 0.1, 2);
   try {
     (void)solve(owned.view(), options);
@@ -124,26 +124,27 @@ TEST(KernelRegistry, WhatCannotBeHadIsOneClearLine) {
     Options options;
     options.clients = clients;
     options.kernel = "dence";
-    EXPECT_EQ(complaint_of(options),
+    EXPECT_EQ(complaint_about_options(options),
               "kernel: unknown name 'dence'; this build knows: dense, online, toy, picky, far-away");
     options.kernel = "far-away";
-    EXPECT_EQ(complaint_of(options), "kernel: far-away is not for `backend` cpu; use `backend` cuda");
+    EXPECT_EQ(complaint_about_options(options), "kernel: far-away is not for `backend` cpu; use `backend` cuda");
     options.kernel = "toy";
     options.precision = Precision::float32;
-    EXPECT_EQ(complaint_of(options),
+    EXPECT_EQ(complaint_about_options(options),
               "precision: float32 is not for `kernel` toy on `backend` cpu; use float64 or mixed");
     options.kernel = "picky";
     options.precision = Precision::float64;
-    EXPECT_EQ(complaint_of(options), "kernel: picky on `backend` cpu needs points; use dense");
+    EXPECT_EQ(complaint_about_options(options), "kernel: picky on `backend` cpu needs points; use dense");
   }
   // Where there is CUDA, it is the kernel that is missing there.
   Options options;
   options.kernel = "toy";
   options.backend = "cuda";
   const bool has_cuda = backends().find("cuda", "`backend`").missing.empty();
-  EXPECT_EQ(complaint_of(options), has_cuda ? "kernel: toy is not for `backend` cuda; use `backend` cpu"
-                                            : "backend: 'cuda' was asked for but this is built without CUDA; "
-                                              "use cpu or auto");
+  EXPECT_EQ(complaint_about_options(options), has_cuda
+                                                  ? "kernel: toy is not for `backend` cuda; use `backend` cpu"
+                                                  : "backend: 'cuda' was asked for but this is built without CUDA; "
+                                                    "use cpu or auto");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace fedsinkhorn {
 namespace {
 
 /// One client with everything.
-ClientShape square(std::size_t n, std::size_t targets = 1) {
+ClientShape square_shape(std::size_t n, std::size_t targets = 1) {
   ClientShape shape;
   shape.rows = shape.columns = shape.block_rows = shape.block_columns = shape.all_rows = n;
   shape.targets = targets;
@@ -32,7 +32,7 @@ double kernel_of(Options options, Precision precision, const ClientShape& shape)
 }
 
 TEST(MemoryNeeds, AStoredKernelTakesItsEntries) {
-  const ClientShape shape = square(4096);
+  const ClientShape shape = square_shape(4096);
   const double entries = 4096.0 * 4096.0;
   const double float64 = kernel_of(plain(), Precision::float64, shape);
   EXPECT_GE(float64, 8 * entries);
@@ -43,7 +43,7 @@ TEST(MemoryNeeds, AStoredKernelTakesItsEntries) {
 }
 
 TEST(MemoryNeeds, WhatIsNotStoredTakesNoEntries) {
-  const ClientShape shape = square(4096);
+  const ClientShape shape = square_shape(4096);
   Options online = plain();
   online.kernel = KernelKind::online;
   EXPECT_LT(kernel_bytes_for(online, shape, 1), 4096.0 * 4096.0);
@@ -54,17 +54,17 @@ TEST(MemoryNeeds, WhatIsNotStoredTakesNoEntries) {
 }
 
 TEST(MemoryNeeds, WholeColumnsAreASecondBlock) {
-  ClientShape shape = square(1024);
+  ClientShape shape = square_shape(1024);
   const double rows_alone = kernel_bytes_for(plain(), shape, 1);
   shape.whole_columns = true;
   EXPECT_NEAR(kernel_bytes_for(plain(), shape, 1), 2 * rows_alone, 0.01 * rows_alone);
 }
 
 TEST(MemoryNeeds, GrowWithTargetsThreadsAndHistory) {
-  const ClientShape shape = square(1024);
+  const ClientShape shape = square_shape(1024);
   const double least = bytes_for(plain(), shape, 1);
   EXPECT_GT(least, kernel_bytes_for(plain(), shape, 1));
-  EXPECT_GT(bytes_for(plain(), square(1024, 8), 1), least);
+  EXPECT_GT(bytes_for(plain(), square_shape(1024, 8), 1), least);
   EXPECT_GT(bytes_for(plain(), shape, 8), least);
   Options accelerated = plain();
   accelerated.method = "anderson";
@@ -73,14 +73,14 @@ TEST(MemoryNeeds, GrowWithTargetsThreadsAndHistory) {
 
 TEST(MemoryNeeds, ClientsTakeRoomToMeet) {
   EXPECT_GT(bytes_to_meet(1000), bytes_to_meet(10));
-  ClientShape shape = square(100);
+  ClientShape shape = square_shape(100);
   const double alone = bytes_for(plain(), shape, 1);
   shape.clients = 50;
   EXPECT_EQ(bytes_for(plain(), shape, 1), alone + bytes_to_meet(50));
 }
 
 TEST(MemoryNeeds, DoNotWrap) {
-  const double bytes = bytes_for(plain(), square(std::size_t{1} << 40U), 1);
+  const double bytes = bytes_for(plain(), square_shape(std::size_t{1} << 40U), 1);
   EXPECT_GT(bytes, 8 * std::pow(2.0, 80));
   EXPECT_EQ(whole_bytes(bytes), 9'000'000'000'000'000'000U);
   EXPECT_EQ(whole_bytes(1234.9), 1234U);

@@ -15,7 +15,7 @@ namespace {
 
 using testing::OwnedProblem;
 
-Options newton(double tolerance = 1e-9) {
+Options by_newton(double tolerance = 1e-9) {
   Options options;
   options.method = "newton";
   options.threads = 1;
@@ -34,7 +34,7 @@ void expect_finite(const Result& result) {
   }
 }
 
-void expect_near(const std::vector<double>& values, const std::vector<double>& expected, double tolerance) {
+void expect_all_near(const std::vector<double>& values, const std::vector<double>& expected, double tolerance) {
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t k = 0; k < values.size(); ++k) ASSERT_NEAR(values[k], expected[k], tolerance) << "at " << k;
 }
@@ -42,7 +42,7 @@ void expect_near(const std::vector<double>& values, const std::vector<double>& e
 // --- clients ---------------------------------------------------------------------------------------------------------
 
 void expect_as_one_client(const OwnedProblem& owned) {
-  const Result alone = solve(owned.view(), newton(1e-12));
+  const Result alone = solve(owned.view(), by_newton(1e-12));
   ASSERT_EQ(alone.status, Status::converged);
   ASSERT_GT(alone.iterations, 3) << "nothing to do";
   const std::vector<double> plan = testing::whole_plan(owned.view(), alone);
@@ -51,14 +51,14 @@ void expect_as_one_client(const OwnedProblem& owned) {
   for (const std::string& topology : testing::topologies_in_step()) {
     for (const std::size_t clients : {1, 3, 7}) {
       SCOPED_TRACE(topology + ", clients " + std::to_string(clients));
-      Options options = newton(1e-12);
+      Options options = by_newton(1e-12);
       options.topology = topology;
       options.clients = clients;
       const Result result = solve(owned.view(), options);
       EXPECT_EQ(result.status, Status::converged);
       if (is_connected) {
-        expect_near(result.f, alone.f, 1e-10);
-        expect_near(result.g, alone.g, 1e-10);
+        expect_all_near(result.f, alone.f, 1e-10);
+        expect_all_near(result.g, alone.g, 1e-10);
       }
       EXPECT_LE(testing::l1_distance(testing::whole_plan(owned.view(), result), plan), 1e-9);
       // Sums in another order: a round more or less at each of the levels at most.
@@ -82,15 +82,15 @@ TEST(NewtonOfClients, SomeOfThemMayHaveNoRowsOrNoColumns) {
   expect_as_one_client(testing::hard("square-2", 20, 3, 1e-2, 1));
   expect_as_one_client(testing::hard("square-2", 5, 4, 1e-2, 1));
   const OwnedProblem owned = testing::hard("square-2", 30, 23, 1e-2, 1);
-  const Result alone = solve(owned.view(), newton(1e-12));
+  const Result alone = solve(owned.view(), by_newton(1e-12));
   for (const std::string& topology : testing::topologies_in_step()) {
-    Options options = newton(1e-12);
+    Options options = by_newton(1e-12);
     options.topology = topology;
     options.clients = 5;
     options.row_weights = {0, 3, 0, 1, 2};
     const Result result = solve(owned.view(), options);
     EXPECT_EQ(result.status, Status::converged) << topology;
-    expect_near(result.g, alone.g, 1e-10);
+    expect_all_near(result.g, alone.g, 1e-10);
   }
 }
 
@@ -98,7 +98,7 @@ TEST(NewtonOfClients, SomeOfThemMayHaveNoRowsOrNoColumns) {
 TEST(NewtonOfClients, RowsMustBeHeldWhole) {
   const OwnedProblem owned = testing::hard("clusters-2", 30, 23, 1e-3, 2);
   for (const GridShape shape : {GridShape{1, 3}, {2, 2}, {3, 2}}) {
-    Options options = newton();
+    Options options = by_newton();
     options.topology = "grid";
     options.grid = shape;
     options.clients = shape.rows * shape.columns;
@@ -113,7 +113,7 @@ TEST(NewtonOfClients, RowsMustBeHeldWhole) {
 TEST(NewtonOfClients, OnAnyNumberOfThreadsTheSameBits) {
   for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{150, 140}, {60, 300}}) {
     const OwnedProblem owned = testing::hard("clusters-8", n, m, 1e-3, 2);
-    Options options = newton();
+    Options options = by_newton();
     const Result alone = solve(owned.view(), options);
     options.threads = 3;
     const Result several = solve(owned.view(), options);
@@ -132,7 +132,7 @@ TEST_P(NewtonOnFamilies, ConvergesAtEveryEpsilon) {
   for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{40, 40}, {31, 24}, {12, 70}}) {
     for (const double epsilon : {1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) {
       const OwnedProblem owned = testing::hard(GetParam(), n, m, epsilon, 5);
-      const Result result = solve(owned.view(), newton());
+      const Result result = solve(owned.view(), by_newton());
       EXPECT_EQ(result.status, Status::converged) << n << " x " << m << ", epsilon " << epsilon;
       EXPECT_LE(testing::plan_error(testing::whole_plan(owned.view(), result), owned.a, owned.b), 1.1e-9)
           << n << " x " << m << ", epsilon " << epsilon;
@@ -145,12 +145,12 @@ TEST_P(NewtonOnFamilies, IsNotSlowerThanPlainSinkhorn) {
     for (const double epsilon : {1.0, 1e-1, 1e-2, 1e-3}) {
       for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{15, 15}, {6, 11}, {12, 5}}) {
         const OwnedProblem owned = testing::hard(GetParam(), n, m, epsilon, seed);
-        Options plain = newton();
+        Options plain = by_newton();
         plain.method = "sinkhorn";
         plain.max_iterations = 5000;
         const Result slow = solve(owned.view(), plain);
         if (slow.status != Status::converged) continue;
-        const Result fast = solve(owned.view(), newton());
+        const Result fast = solve(owned.view(), by_newton());
         EXPECT_EQ(fast.status, Status::converged);
         EXPECT_LE(fast.iterations, slow.iterations + 10)
             << n << " x " << m << ", epsilon " << epsilon << ", seed " << seed;
@@ -180,8 +180,8 @@ TEST(Newton, ZeroMassesAreLeftOut) {
       for (std::size_t i = 0; i < 22; ++i) larger.a.push_back(is_new_row(i) ? 0 : owned.a[old++]);
       old = 0;
       for (std::size_t j = 0; j < 19; ++j) larger.b.push_back(is_new_column(j) ? 0 : owned.b[old++]);
-      const Result expected = solve(owned.view(), newton(1e-12));
-      const Result result = solve(larger.view(), newton(1e-12));
+      const Result expected = solve(owned.view(), by_newton(1e-12));
+      const Result result = solve(larger.view(), by_newton(1e-12));
       EXPECT_EQ(result.status, Status::converged);
       std::vector<double> f;
       std::vector<double> g;
@@ -199,8 +199,8 @@ TEST(Newton, ZeroMassesAreLeftOut) {
           g.push_back(result.g[j]);
         }
       }
-      expect_near(f, expected.f, 1e-10);
-      expect_near(g, expected.g, 1e-10);
+      expect_all_near(f, expected.f, 1e-10);
+      expect_all_near(g, expected.g, 1e-10);
     }
   }
 }
@@ -213,7 +213,7 @@ TEST(Newton, SeveralTargetsWithZerosOfTheirOwn) {
   for (std::size_t j = 0; j < 6; ++j) owned.b[3 * j + 1] = 0;
   owned.b[3 * 9 + 2] = 0;
   for (const std::size_t k : {1, 2}) testing::normalise(owned.b, k, 3);
-  const Result result = solve(owned.view(), newton());
+  const Result result = solve(owned.view(), by_newton());
   for (std::size_t k = 0; k < 3; ++k) {
     EXPECT_EQ(result.per_target[k].status, Status::converged) << "target " << k;
     std::vector<double> b;
@@ -227,7 +227,7 @@ TEST(Newton, ForbiddenPairsThatLeaveSeveralComponents) {
   for (const double epsilon : {1e-1, 1e-3, 1e-5}) {
     SCOPED_TRACE(epsilon);
     const OwnedProblem owned = testing::hard("separate", 30, 24, epsilon, 6);
-    const Result result = solve(owned.view(), newton(1e-11));
+    const Result result = solve(owned.view(), by_newton(1e-11));
     EXPECT_EQ(result.status, Status::converged);
     expect_finite(result);
     // Nothing holds the constants of the components, but nothing should move them far either.
@@ -247,7 +247,7 @@ TEST(Newton, ForbiddenPairsThatLeaveSeveralComponents) {
 TEST(Newton, TrivialShapes) {
   for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 9}, {9, 1}, {2, 2}}) {
     const OwnedProblem owned = testing::random_problem(n, m, 1e-4, 3);
-    const Result result = solve(owned.view(), newton());
+    const Result result = solve(owned.view(), by_newton());
     EXPECT_EQ(result.status, Status::converged) << n << " x " << m;
     expect_finite(result);
   }
@@ -256,7 +256,7 @@ TEST(Newton, TrivialShapes) {
 TEST(Newton, ConstantCosts) {
   OwnedProblem owned = testing::random_problem(17, 13, 1e-3, 3);
   std::fill(owned.cost.begin(), owned.cost.end(), 0.5);
-  const Result result = solve(owned.view(), newton());
+  const Result result = solve(owned.view(), by_newton());
   EXPECT_EQ(result.status, Status::converged);
   EXPECT_LE(result.iterations, 10) << "one for each level, and no more";
 }
@@ -264,7 +264,7 @@ TEST(Newton, ConstantCosts) {
 // The same problem in other units.
 TEST(Newton, UnitsDoNotMatter) {
   const OwnedProblem owned = testing::hard("clusters-2", 30, 24, 1e-3, 6);
-  const Result expected = solve(owned.view(), newton());
+  const Result expected = solve(owned.view(), by_newton());
   for (const double cost_unit : {0x1p-100, 0x1p100}) {
     for (const double mass_unit : {0x1p-200, 0x1p200}) {
       OwnedProblem other = owned;
@@ -272,7 +272,7 @@ TEST(Newton, UnitsDoNotMatter) {
       for (double& x : other.cost) x *= cost_unit;
       for (double& x : other.a) x *= mass_unit;
       for (double& x : other.b) x *= mass_unit;
-      const Result result = solve(other.view(), newton());
+      const Result result = solve(other.view(), by_newton());
       EXPECT_EQ(result.status, Status::converged);
       EXPECT_EQ(result.iterations, expected.iterations);
     }
@@ -294,7 +294,7 @@ TEST(NewtonInReducedPrecision, ConvergesAsFarAsThatAllows) {
           for (const char* method : {"newton", "auto"}) {
             SCOPED_TRACE(label(family, epsilon) + ", " + std::string(name_of(precision)) + ", " + method);
             const OwnedProblem owned = testing::hard(family, 40, 31, epsilon, 7);
-            Options options = newton(tolerance);
+            Options options = by_newton(tolerance);
             options.method = method;
             options.precision = precision;
             options.kernel = kernel;
@@ -310,15 +310,15 @@ TEST(NewtonInReducedPrecision, ConvergesAsFarAsThatAllows) {
 
 TEST(Newton, KernelsAndPassesFindTheSame) {
   const OwnedProblem owned = testing::hard("clusters-8", 30, 41, 1e-3, 8);
-  const Result expected = solve(owned.view(), newton(1e-11));
+  const Result expected = solve(owned.view(), by_newton(1e-11));
   for (const KernelKind kernel : {KernelKind::dense, KernelKind::online}) {
     for (const Passes passes : {Passes::fused, Passes::two}) {
-      Options options = newton(1e-11);
+      Options options = by_newton(1e-11);
       options.kernel = kernel;
       options.passes = passes;
       const Result result = solve(owned.view(), options);
       EXPECT_EQ(result.status, Status::converged);
-      expect_near(result.f, expected.f, 1e-10);
+      expect_all_near(result.f, expected.f, 1e-10);
     }
   }
 }
@@ -332,11 +332,11 @@ TEST(NewtonWarmStart, FromTwiceTheEpsilonSavesRounds) {
       const OwnedProblem owned = testing::hard(family, 40, 31, epsilon, 9);
       Problem problem = owned.view();
       problem.epsilon = 2 * epsilon;
-      const Result before = solve(problem, newton());
+      const Result before = solve(problem, by_newton());
       problem.epsilon = epsilon;
-      const Result cold = solve(problem, newton());
+      const Result cold = solve(problem, by_newton());
       problem.initial_g = {before.g.data(), before.g.size(), 1};
-      const Result warm = solve(problem, newton());
+      const Result warm = solve(problem, by_newton());
       EXPECT_EQ(warm.status, Status::converged);
       EXPECT_LE(warm.iterations, cold.iterations + 5) << "no worse than none";
       EXPECT_NEAR(warm.cost.objective, cold.cost.objective, 1e-8);
@@ -347,9 +347,9 @@ TEST(NewtonWarmStart, FromTwiceTheEpsilonSavesRounds) {
 TEST(NewtonWarmStart, FromTheSolutionIsAtTheEnd) {
   const OwnedProblem owned = testing::hard("clusters-2", 40, 31, 1e-3, 9);
   Problem problem = owned.view();
-  const Result first = solve(problem, newton(1e-11));
+  const Result first = solve(problem, by_newton(1e-11));
   problem.initial_g = {first.g.data(), first.g.size(), 1};
-  const Result again = solve(problem, newton());
+  const Result again = solve(problem, by_newton());
   EXPECT_EQ(again.status, Status::converged);
   EXPECT_LE(again.iterations, 3);
 }
@@ -364,7 +364,7 @@ void expect_no_harm(double epsilon, double size) {
       for (double& x : g) x = random.uniform(-size, size);
       Problem problem = owned.view();
       problem.initial_g = {g.data(), g.size(), 1};
-      Options options = newton();
+      Options options = by_newton();
       options.method = method;
       const Result result = solve(problem, options);
       EXPECT_EQ(result.status, Status::converged) << result.error.a << ' ' << result.error.b;
@@ -389,7 +389,7 @@ TEST(NewtonEnds, WithToleranceZeroItStaysAtTheSolution) {
     for (const double epsilon : {1e-1, 1e-2, 1e-3}) {
       SCOPED_TRACE(label(family, epsilon));
       const OwnedProblem owned = testing::hard(family, 30, 24, epsilon, 4);
-      Options options = newton(0);
+      Options options = by_newton(0);
       options.max_iterations = 150;
       const Result result = solve(owned.view(), options);
       EXPECT_EQ(result.status, Status::iteration_limit);
@@ -408,7 +408,7 @@ TEST(NewtonEnds, AtTheLimitOfIterations) {
         for (const std::int64_t most : {1, 3, 5, 30}) {
           SCOPED_TRACE(label(family, epsilon) + ", " + method + ", " + std::to_string(most) + " iterations");
           const OwnedProblem owned = testing::hard(family, 30, 24, epsilon, 4);
-          Options options = newton(1e-12);
+          Options options = by_newton(1e-12);
           options.method = method;
           options.max_iterations = most;
           const Result result = solve(owned.view(), options);
@@ -432,7 +432,7 @@ TEST(NewtonEnds, AtTheLimitOfIterations) {
 TEST(NewtonEnds, NoLevelBeginsAfterTheLastIteration) {
   const OwnedProblem owned = testing::hard("clusters-2", 30, 24, 1e-3, 4);
   for (std::int64_t most = 1; most <= 12; ++most) {
-    Options options = newton(0);
+    Options options = by_newton(0);
     options.max_iterations = most;
     EXPECT_EQ(solve(owned.view(), options).iterations, most);
   }
@@ -442,7 +442,7 @@ TEST(NewtonEnds, NoLevelBeginsAfterTheLastIteration) {
 TEST(NewtonEnds, WhenInterrupted) {
   std::atomic<bool> stop = false;
   const OwnedProblem owned = testing::hard("blocks", 30, 24, 1e-4, 4);
-  std::vector<Options> ways(6, newton());
+  std::vector<Options> ways(6, by_newton());
   ways[1].kernel = KernelKind::online;
   ways[2].passes = Passes::two;
   ways[3].topology = "row-reduce";
@@ -476,14 +476,14 @@ TEST(NewtonEnds, AnInterruptionIsLikeALimit) {
   const OwnedProblem owned = testing::hard("clusters-2", 30, 24, 0.06, 4);  // no levels
   for (const std::int64_t after : {1, 2, 4}) {
     stop = false;
-    Options options = newton(0);
+    Options options = by_newton(0);
     options.interrupt = &stop;
     options.on_check = [&](const Progress& now) {
       if (now.iteration >= after) stop = true;
     };
     const Result stopped = solve(owned.view(), options);
     ASSERT_EQ(stopped.status, Status::interrupted);
-    options = newton(0);
+    options = by_newton(0);
     options.max_iterations = stopped.iterations;
     const Result counted = solve(owned.view(), options);
     EXPECT_EQ(counted.f, stopped.f);

@@ -15,7 +15,7 @@ namespace {
 constexpr double kMegabyte = 1e6;
 
 /// Square costs from a file, with clients in one process.
-MemoryQuestion square(std::size_t n, std::size_t clients = 1, const std::string& topology = "auto") {
+MemoryQuestion square_question(std::size_t n, std::size_t clients = 1, const std::string& topology = "auto") {
   MemoryQuestion question;
   question.rows = question.columns = n;
   question.clients = clients;
@@ -37,7 +37,7 @@ double client_of(const MemoryQuestion& question) { return peak_memory_of(questio
 
 TEST(PeakMemory, AStoredKernelIsMostOfIt) {
   constexpr double entries = 8000.0 * 8000.0;
-  MemoryQuestion question = from_points(square(8000));
+  MemoryQuestion question = from_points(square_question(8000));
   EXPECT_GT(client_of(question), 8 * entries);
   EXPECT_LT(client_of(question), 8.4 * entries);
   question.options.precision = Precision::mixed;
@@ -46,23 +46,25 @@ TEST(PeakMemory, AStoredKernelIsMostOfIt) {
 }
 
 TEST(PeakMemory, WhatIsComputedTakesVectorsAlone) {
-  const MemoryQuestion question = online(from_points(square(8000)));
+  const MemoryQuestion question = online(from_points(square_question(8000)));
   EXPECT_LT(client_of(question), 20 * kMegabyte);
-  EXPECT_LT(client_of(square(0)), 5 * kMegabyte);
+  EXPECT_LT(client_of(square_question(0)), 5 * kMegabyte);
 }
 
 TEST(PeakMemory, AnOnlineKernelKeepsThePagesOfItsFile) {
   constexpr double file = 4000.0 * 4000.0 * 8;
-  const double from_file = client_of(online(square(4000)));
-  EXPECT_NEAR(from_file - client_of(online(from_points(square(4000)))), file, 0.02 * file);
-  MemoryQuestion in_float32 = online(square(4000));
+  const double from_file = client_of(online(square_question(4000)));
+  EXPECT_NEAR(from_file - client_of(online(from_points(square_question(4000)))), file, 0.02 * file);
+  MemoryQuestion in_float32 = online(square_question(4000));
   in_float32.entry_bytes = sizeof(float);
   EXPECT_NEAR(from_file - client_of(in_float32), file / 2, 0.02 * file);
 }
 
 TEST(PeakMemory, ClientsShareWhatTheLayoutSays) {
   constexpr double kernel = 8000.0 * 8000.0 * 8;
-  const auto peak = [](const char* topology) { return peak_memory_of(from_points(square(8000, 4, topology))); };
+  const auto peak = [](const char* topology) {
+    return peak_memory_of(from_points(square_question(8000, 4, topology)));
+  };
   EXPECT_NEAR(peak("row-reduce").client, kernel / 4, 0.1 * kernel);
   EXPECT_NEAR(peak("grid").client, kernel / 4, 0.1 * kernel);
   EXPECT_NEAR(peak("all-to-all").client, kernel / 2, 0.1 * kernel);
@@ -74,16 +76,16 @@ TEST(PeakMemory, ClientsShareWhatTheLayoutSays) {
 
 TEST(PeakMemory, AProcessOfAllClientsHasTheirKernels) {
   constexpr double kernel = 8000.0 * 8000.0 * 8;
-  EXPECT_NEAR(peak_memory_of(from_points(square(8000, 4, "row-reduce"))).process, kernel, 0.1 * kernel);
-  EXPECT_NEAR(peak_memory_of(from_points(square(8000, 4, "all-to-all"))).process, 2 * kernel, 0.1 * kernel);
-  EXPECT_NEAR(peak_memory_of(from_points(square(8000, 4, "star"))).process, kernel, 0.1 * kernel);
+  EXPECT_NEAR(peak_memory_of(from_points(square_question(8000, 4, "row-reduce"))).process, kernel, 0.1 * kernel);
+  EXPECT_NEAR(peak_memory_of(from_points(square_question(8000, 4, "all-to-all"))).process, 2 * kernel, 0.1 * kernel);
+  EXPECT_NEAR(peak_memory_of(from_points(square_question(8000, 4, "star"))).process, kernel, 0.1 * kernel);
 }
 
 // All clients of a process have the same pages of a file.
 TEST(PeakMemory, AFileIsMappedOnce) {
   constexpr double file = 4000.0 * 4000.0 * 8;
   for (const char* topology : {"all-to-all", "row-reduce", "star", "grid", "async"}) {
-    EXPECT_LT(peak_memory_of(online(square(4000, 8, topology))).process, 1.4 * file) << topology;
+    EXPECT_LT(peak_memory_of(online(square_question(4000, 8, topology))).process, 1.4 * file) << topology;
   }
 }
 
@@ -91,7 +93,7 @@ TEST(PeakMemory, MoreOfAnythingTakesMore) {
   for (const TopologyEntry& entry : topologies()) {
     for (const bool with_points : {false, true}) {
       const std::string name(entry.name);
-      MemoryQuestion question = square(3000, entry.several_clients ? 3 : 1, name);
+      MemoryQuestion question = square_question(3000, entry.several_clients ? 3 : 1, name);
       if (with_points) question = from_points(question);
       const PeakMemory before = peak_memory_of(question);
       const auto expect_more = [&](const MemoryQuestion& changed, const char* what) {
@@ -115,7 +117,7 @@ TEST(PeakMemory, MoreOfAnythingTakesMore) {
 }
 
 TEST(PeakMemory, TheHistoryIsAsLongAsTheRunAllows) {
-  MemoryQuestion question = online(from_points(square(10000)));
+  MemoryQuestion question = online(from_points(square_question(10000)));
   question.options.method = "anderson";
   const double of_many = client_of(question);
   question.options.max_iterations = 1;
@@ -127,7 +129,7 @@ TEST(PeakMemory, TheHistoryIsAsLongAsTheRunAllows) {
 
 TEST(PeakMemory, PrivateRunsStoreNoKernel) {
   constexpr double kernel = 4000.0 * 4000.0 * 8;
-  MemoryQuestion question = from_points(square(4000, 4, "row-reduce"));
+  MemoryQuestion question = from_points(square_question(4000, 4, "row-reduce"));
   question.options.method = "sinkhorn";
   question.options.policy = "private";
   question.options.mechanism = "marginal";
@@ -138,7 +140,7 @@ TEST(PeakMemory, PrivateRunsStoreNoKernel) {
 }
 
 TEST(PeakMemory, AServerOfSumsHasWordsAlone) {
-  MemoryQuestion question = square(4000, 4, "row-reduce");
+  MemoryQuestion question = square_question(4000, 4, "row-reduce");
   question.options.policy = "sums";
   question.options.server = Server::sums;
   question.process_bytes = 10 * kMegabyte;
@@ -149,7 +151,7 @@ TEST(PeakMemory, AServerOfSumsHasWordsAlone) {
 }
 
 TEST(PeakMemory, EmptySlicesTakeNothing) {
-  MemoryQuestion question = square(3, 8);
+  MemoryQuestion question = square_question(3, 8);
   for (const TopologyEntry& entry : topologies()) {
     if (!entry.several_clients) continue;
     question.options.topology = std::string(entry.name);
@@ -162,23 +164,25 @@ TEST(PeakMemory, EmptySlicesTakeNothing) {
 TEST(PeakMemory, ManyClientsAreAnsweredAtOnce) {
   const auto start = std::chrono::steady_clock::now();
   for (const char* topology : {"row-reduce", "all-to-all", "star", "grid"}) {
-    EXPECT_GT(peak_memory_of(square(100000, 10000, topology)).process, 1e9) << topology;
+    EXPECT_GT(peak_memory_of(square_question(100000, 10000, topology)).process, 1e9) << topology;
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
 TEST(PeakMemory, TheFormulaNamesTheKernel) {
   const auto formula = [](const MemoryQuestion& question) { return peak_memory_of(question).formula; };
-  EXPECT_TRUE(formula(from_points(square(4000))).starts_with("8 n m + "));
-  EXPECT_TRUE(formula(from_points(square(4000, 4, "row-reduce"))).starts_with("8 n m / c + "));
-  EXPECT_TRUE(formula(from_points(square(4000, 4, "all-to-all"))).starts_with("16 n m / c + "));
-  EXPECT_TRUE(formula(from_points(square(4000, 4, "star"))).starts_with("8 n m + "));
-  EXPECT_TRUE(formula(online(from_points(square(4000)))).starts_with("8 N "));
-  EXPECT_TRUE(formula(online(square(4000))).starts_with("8 n m of the file + "));
-  EXPECT_TRUE(formula(square(0)).ends_with(" + process"));
+  EXPECT_TRUE(formula(from_points(square_question(4000))).starts_with("8 n m + "));
+  EXPECT_TRUE(formula(from_points(square_question(4000, 4, "row-reduce"))).starts_with("8 n m / c + "));
+  EXPECT_TRUE(formula(from_points(square_question(4000, 4, "all-to-all"))).starts_with("16 n m / c + "));
+  EXPECT_TRUE(formula(from_points(square_question(4000, 4, "star"))).starts_with("8 n m + "));
+  EXPECT_TRUE(formula(online(from_points(square_question(4000)))).starts_with("8 N "));
+  EXPECT_TRUE(formula(online(square_question(4000))).starts_with("8 n m of the file + "));
+  EXPECT_TRUE(formula(square_question(0)).ends_with(" + process"));
 }
 
-TEST(PeakMemory, UnknownNamesAreRefused) { EXPECT_THROW((void)peak_memory_of(square(10, 2, "ring")), InputError); }
+TEST(PeakMemory, UnknownNamesAreRefused) {
+  EXPECT_THROW((void)peak_memory_of(square_question(10, 2, "ring")), InputError);
+}
 
 TEST(PeakMemory, AProcessKnowsItsOwnSize) {
   const double now = process_bytes_now();

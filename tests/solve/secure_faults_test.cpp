@@ -24,7 +24,7 @@ using testing::Attack;
 using testing::HostileCommunicator;
 using testing::OwnedProblem;
 
-Options by_sums(std::size_t clients, bool has_server) {
+Options few_rounds_by_sums(std::size_t clients, bool has_server) {
   Options options;
   options.clients = clients;
   options.policy = "sums";
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Adding, SecureFaults, ::testing::Bool(),
 TEST_P(SecureFaults, ABadNetworkChangesNoBit) {
   const OwnedProblem owned = testing::random_problem(9, 8, 0.05, 31);
   for (const std::size_t clients : {2U, 3U, 5U}) {
-    Options options = by_sums(clients, GetParam());
+    Options options = few_rounds_by_sums(clients, GetParam());
     options.timeout = 1e6;
     const Result expected = solve(owned.view(), options);
     for (std::uint64_t seed = 1; seed <= 80; ++seed) {
@@ -91,7 +91,7 @@ TEST_P(SecureFaults, LostClientsAndServersAreNamed) {
   const OwnedProblem owned = testing::random_problem(9, 8, 0.05, 32);
   constexpr std::size_t kClients = 3;
   const std::size_t processes = kClients + (GetParam() ? 1 : 0);
-  Options options = by_sums(kClients, GetParam());
+  Options options = few_rounds_by_sums(kClients, GetParam());
   options.timeout = 1e6;
   const Result expected = solve(owned.view(), options);
   std::size_t right = 0;
@@ -125,15 +125,15 @@ TEST_P(SecureFaults, LostClientsAndServersAreNamed) {
 // ---------------------------------------------------------------------------------------------------------------------
 // A client that follows the protocol but for one message
 
-struct Ended {
+struct EndedSecurely {
   std::vector<std::string> lines;  // "" for who ended with a result
   std::vector<Result> results;     // of those
   std::size_t sent = 0;            // messages of the hostile one
 };
 
-Ended solve_with(const Problem& problem, const Options& options, std::size_t hostile,
-                 const std::vector<Attack>& attacks) {
-  Ended ended{std::vector<std::string>(options.clients), std::vector<Result>(options.clients)};
+EndedSecurely solve_securely(const Problem& problem, const Options& options, std::size_t hostile,
+                             const std::vector<Attack>& attacks) {
+  EndedSecurely ended{std::vector<std::string>(options.clients), std::vector<Result>(options.clients)};
   const bool has_server = options.server == Server::sums;
   const auto take_part = [&](Communicator& network) {
     const std::size_t me = network.rank();
@@ -174,11 +174,11 @@ Ended solve_with(const Problem& problem, const Options& options, std::size_t hos
 
 TEST_P(SecureFaults, AChangedMessageSpoilsNoResult) {
   const OwnedProblem owned = testing::random_problem(6, 7, 0.1, 33);
-  Options options = by_sums(3, GetParam());
+  Options options = few_rounds_by_sums(3, GetParam());
   options.max_iterations = 8;
   std::size_t noticed = 0;
   for (const std::size_t hostile : {0U, 1U}) {
-    const Ended expected = solve_with(owned.view(), options, hostile, {});
+    const EndedSecurely expected = solve_securely(owned.view(), options, hostile, {});
     ASSERT_GT(expected.sent, 20U);
     ASSERT_FALSE(expected.results[2].g.empty());
     Random random(7, hostile);
@@ -187,7 +187,7 @@ TEST_P(SecureFaults, AChangedMessageSpoilsNoResult) {
                           random.below(testing::kSpecialNumbers.size())};
       SCOPED_TRACE("client " + std::to_string(hostile) + ", message " + std::to_string(message) + ", attack " +
                    std::to_string(static_cast<int>(attack.kind)) + " with " + std::to_string(attack.value));
-      const Ended ended = solve_with(owned.view(), options, hostile, {attack});
+      const EndedSecurely ended = solve_securely(owned.view(), options, hostile, {attack});
       bool is_noticed = false;
       for (std::size_t k = 0; k < options.clients; ++k) {
         if (k == hostile) continue;

@@ -52,8 +52,8 @@ double distance(const Problem& problem, const Result& one, const Result& other) 
 }
 
 /// costs: about as large as the largest.
-void expect_same(const Problem& problem, const Result& open, const Result& sums, double costs = 1,
-                 double same = kSame) {
+void expect_as_open(const Problem& problem, const Result& open, const Result& sums, double costs = 1,
+                    double same = kSame) {
   EXPECT_EQ(open.status, sums.status);
   EXPECT_EQ(open.iterations, sums.iterations);
   EXPECT_EQ(open.levels, sums.levels);
@@ -83,10 +83,10 @@ void expect_same_by_sums(const Problem& problem, const Options& options, double 
   const Result open = solve(problem, options);
   {
     SCOPED_TRACE("sums");
-    expect_same(problem, open, solve(problem, by_sums(options)), costs, same);
+    expect_as_open(problem, open, solve(problem, by_sums(options)), costs, same);
   }
   SCOPED_TRACE("sums by a server");
-  expect_same(problem, open, solve(problem, by_sums(options, Server::sums)), costs, same);
+  expect_as_open(problem, open, solve(problem, by_sums(options, Server::sums)), costs, same);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ void expect_same_by_sums(const Problem& problem, const Options& options, double 
 struct Size {
   std::size_t n, m, clients;
 };
-constexpr Size kSizes[] = {{60, 50, 2}, {50, 60, 3}, {150, 130, 7}};
+constexpr Size kSolvedSizes[] = {{60, 50, 2}, {50, 60, 3}, {150, 130, 7}};
 
 class SecureSolve : public ::testing::TestWithParam<std::string_view> {};
 INSTANTIATE_TEST_SUITE_P(Families, SecureSolve, ::testing::ValuesIn(hard_families()), testing::name_of_family);
@@ -107,7 +107,7 @@ std::string where(const Size& size, double epsilon, const std::string& method) {
 }
 
 TEST_P(SecureSolve, GoesTheSameWay) {
-  for (const Size& size : kSizes) {
+  for (const Size& size : kSolvedSizes) {
     for (const double epsilon : {1e-1, 1e-2, 1e-3, 1e-4}) {
       const OwnedProblem owned = testing::hard(GetParam(), size.n, size.m, epsilon, size.clients);
       for (const std::string method : {"auto", "newton", "sinkhorn"}) {
@@ -116,7 +116,7 @@ TEST_P(SecureSolve, GoesTheSameWay) {
         Options options = with(size.clients, method);
         if (method == "sinkhorn") options.max_iterations = 200;
         const Result open = solve(owned.view(), options);
-        expect_same(owned.view(), open, solve(owned.view(), by_sums(options)));
+        expect_as_open(owned.view(), open, solve(owned.view(), by_sums(options)));
       }
     }
   }
@@ -125,7 +125,7 @@ TEST_P(SecureSolve, GoesTheSameWay) {
 // Hundreds of accelerated rounds without levels make rounding visible: counts differ by a third either way, as they do
 // between topologies. The answer is the same to what the tolerance allows.
 TEST_P(SecureSolve, AloneAccelerationEndsInTheSamePlace) {
-  for (const Size& size : kSizes) {
+  for (const Size& size : kSolvedSizes) {
     for (const double epsilon : {1e-1, 1e-2, 1e-3}) {
       SCOPED_TRACE(where(size, epsilon, "anderson"));
       const OwnedProblem owned = testing::hard(GetParam(), size.n, size.m, epsilon, size.clients);
@@ -134,7 +134,7 @@ TEST_P(SecureSolve, AloneAccelerationEndsInTheSamePlace) {
       const Result sums = solve(owned.view(), by_sums(options));
       EXPECT_EQ(open.status, sums.status);
       if (open.iterations <= 40) {
-        expect_same(owned.view(), open, sums);
+        expect_as_open(owned.view(), open, sums);
       } else if (open.status == Status::converged) {
         EXPECT_LE(distance(owned.view(), open, sums), 1e-7);
         EXPECT_NEAR(open.cost.objective, sums.cost.objective, 1e-9);
@@ -350,9 +350,9 @@ TEST_P(SecureParts, GiveWhatTheWholeGives) {
       SCOPED_TRACE(std::string(name_of(server)));
       const Result open = solve(parts, with(4));
       const Result sums = solve(parts, by_sums(with(4), server));
-      expect_same(whole, open, sums, 2);
+      expect_as_open(whole, open, sums, 2);
       // Rows dealt otherwise are added up otherwise.
-      expect_same(whole, solve(whole, with(1)), sums, 2);
+      expect_as_open(whole, solve(whole, with(1)), sums, 2);
     }
   }
 }
@@ -401,13 +401,13 @@ TEST(SecureSolve, BitsDependOnNoOrderOfArrivalAndNoKeys) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Refusals
 
-std::string refusal(const Options& options) {
+std::string refusal_of_options(const Options& options) {
   const OwnedProblem owned = testing::random_problem(12, 10, 0.1, 18);
   return line_of<InputError>([&] { (void)solve(owned.view(), options); });
 }
 
 void expect_refused(const Options& options, const std::string& field) {
-  const std::string line = refusal(options);
+  const std::string line = refusal_of_options(options);
   EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   EXPECT_EQ(line.find(field), 0U) << line;
 }

@@ -66,7 +66,7 @@ class ByName : public ::testing::Test {
   Options options;
 };
 
-std::string line_of(const auto& body) {
+std::string input_error_of(const auto& body) {
   try {
     body();
   } catch (const InputError& error) {
@@ -102,7 +102,7 @@ TEST_F(ByName, APolicyKeepsSlicesOnEveryTopology) {
     if (!topology.several_clients) continue;
     SCOPED_TRACE(topology.name);
     options.topology = topology.name;
-    EXPECT_EQ(line_of([&] { (void)solve(owned.view(), options); }), "policy: slices stay with their client");
+    EXPECT_EQ(input_error_of([&] { (void)solve(owned.view(), options); }), "policy: slices stay with their client");
   }
   EXPECT_EQ(departed(Payload::slice), 0U);
   EXPECT_GT(departed(Payload::options), 0U);
@@ -110,7 +110,7 @@ TEST_F(ByName, APolicyKeepsSlicesOnEveryTopology) {
 
 TEST_F(ByName, AllClientsHaveTheSamePolicy) {
   for (const std::size_t odd : {0, 1}) {
-    const std::string line = line_of([&] {
+    const std::string line = input_error_of([&] {
       run_on_threads(2, Seconds(60), [&](Communicator& communicator) {
         Options own;
         if (communicator.rank() == odd) own.policy = "no-slices";
@@ -121,7 +121,7 @@ TEST_F(ByName, AllClientsHaveTheSamePolicy) {
                              : "policy: is open on client 1; client 0 has no-slices");
   }
   options.policy = "gossip";
-  EXPECT_EQ(line_of([&] { (void)solve(owned.view(), options); }),
+  EXPECT_EQ(input_error_of([&] { (void)solve(owned.view(), options); }),
             "policy: unknown name 'gossip'; this build knows: open, sums, private, no-slices");
 }
 
@@ -140,14 +140,15 @@ TEST_F(ByName, ASessionIsMadeFromATransport) {
 
 TEST_F(ByName, ASessionIsNotMadeFromAnyName) {
   const auto line = [](const std::string& transport, double timeout) {
-    return line_of([&] { const Session session(transport, timeout); });
+    return input_error_of([&] { const Session session(transport, timeout); });
   };
   EXPECT_EQ(line("threads", 1), "transport: 'threads' runs all clients in one process; solve without a session");
   EXPECT_NE(line("pigeons", 1).find("transport: unknown name 'pigeons'"), std::string::npos);
   EXPECT_NE(line("hermit", 0).find("timeout: "), std::string::npos);
   options.transport = "hermit";
-  EXPECT_NE(line_of([&] { (void)solve(owned.view(), options); }).find("'hermit' is not for clients of one process"),
-            std::string::npos);
+  EXPECT_NE(
+      input_error_of([&] { (void)solve(owned.view(), options); }).find("'hermit' is not for clients of one process"),
+      std::string::npos);
 }
 
 // What every transport must do, on each that runs in this process.

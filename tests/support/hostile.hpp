@@ -19,6 +19,9 @@
 
 namespace fedsinkhorn::testing {
 
+/// The rank of the hostile client, where it does not matter which it is.
+inline constexpr std::size_t kHostile = 1;
+
 /// What is done to one message.
 struct Attack {
   enum class Kind : std::uint8_t { number, bytes, flip, shorten, lengthen, replay, drop, repeat, header, whole };

@@ -14,6 +14,8 @@
 
 namespace fedsinkhorn::testing {
 
+using Names = std::vector<std::string>;
+
 inline std::string content(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -22,8 +24,8 @@ inline std::string content(const std::filesystem::path& path) {
 class InAFolder : public ::testing::Test {
  protected:
   /// Names of all there is in it, sorted.
-  [[nodiscard]] std::vector<std::string> listing() const {
-    std::vector<std::string> names;
+  [[nodiscard]] Names listing() const {
+    Names names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       names.push_back(entry.path().filename().string());
     }

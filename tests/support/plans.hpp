@@ -1,6 +1,7 @@
 // Plans as a whole, for problems small enough.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -18,6 +19,16 @@ inline double l1_distance(const std::vector<double>& x, const std::vector<double
   double sum = x.size() == y.size() ? 0 : INFINITY;
   for (std::size_t k = 0; k < x.size() && k < y.size(); ++k) sum += std::abs(x[k] - y[k]);
   return sum;
+}
+
+inline double largest_difference(const std::vector<double>& x, const std::vector<double>& y) {
+  double largest = x.size() == y.size() ? 0 : INFINITY;
+  for (std::size_t k = 0; k < x.size() && k < y.size(); ++k) {
+    if (x[k] == y[k]) continue;  // infinite ones too
+    const double difference = std::abs(x[k] - y[k]);
+    largest = std::max(largest, std::isnan(difference) ? INFINITY : difference);
+  }
+  return largest;
 }
 
 /// Largest error of the plan's row sums and column sums, in L1.

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "core/random.hpp"
 #include "fedsinkhorn/problem.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn::testing {
-
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Owns what a Problem only refers to.
 struct OwnedProblem {

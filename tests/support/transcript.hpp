@@ -12,6 +12,12 @@
 
 namespace fedsinkhorn::testing {
 
+template <class T>
+[[nodiscard]] std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
 struct Message {
   std::size_t from = 0;
   std::size_t to = 0;

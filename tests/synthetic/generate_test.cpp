@@ -19,7 +19,7 @@
 namespace fedsinkhorn {
 namespace {
 
-std::vector<double> column(const std::vector<double>& matrix, std::size_t columns, std::size_t t) {
+std::vector<double> column_of_masses(const std::vector<double>& matrix, std::size_t columns, std::size_t t) {
   std::vector<double> values;
   for (std::size_t j = t; j < matrix.size(); j += columns) values.push_back(matrix[j]);
   return values;
@@ -196,8 +196,8 @@ TEST(GenerateTest, MoreTargetsLeaveTheRestUnchanged) {
   const SyntheticProblem four = generate(spec);
   EXPECT_EQ(one.x, four.x);
   EXPECT_EQ(one.a, four.a);
-  EXPECT_EQ(one.b, column(four.b, 4, 0));
-  EXPECT_NE(column(four.b, 4, 0), column(four.b, 4, 1));
+  EXPECT_EQ(one.b, column_of_masses(four.b, 4, 0));
+  EXPECT_NE(column_of_masses(four.b, 4, 0), column_of_masses(four.b, 4, 1));
 }
 
 TEST(GenerateTest, EmbeddingVectorsHaveNormNearOne) {
@@ -287,7 +287,7 @@ TEST(GenerateTest, ZeroMassesAreExactlyAsManyAsAsked) {
   EXPECT_EQ(std::count(problem.a.begin(), problem.a.end(), 0.0), 12);
   EXPECT_NEAR(total(problem.a), 1, 1e-14);
   for (std::size_t t = 0; t < 3; ++t) {
-    const std::vector<double> b = column(problem.b, 3, t);
+    const std::vector<double> b = column_of_masses(problem.b, 3, t);
     EXPECT_EQ(std::count(b.begin(), b.end(), 0.0), 15);
     EXPECT_NEAR(total(b), 1, 1e-14);
   }
@@ -364,9 +364,10 @@ TEST(GenerateTest, ForbiddenPairsLeaveEveryTargetFeasible) {
       const std::vector<double> cost = cost_matrix(problem);
       EXPECT_EQ(std::count_if(cost.begin(), cost.end(), [](double c) { return std::isnan(c) || c < 0; }), 0);
       for (std::size_t t = 0; t < spec.targets; ++t) {
-        walk_north_west_corner(problem.a, column(problem.b, spec.targets, t), [&](std::size_t i, std::size_t j) {
-          EXPECT_TRUE(std::isfinite(cost[i * spec.columns + j])) << rows << " " << decades << " " << i << " " << j;
-        });
+        walk_north_west_corner(
+            problem.a, column_of_masses(problem.b, spec.targets, t), [&](std::size_t i, std::size_t j) {
+              EXPECT_TRUE(std::isfinite(cost[i * spec.columns + j])) << rows << " " << decades << " " << i << " " << j;
+            });
       }
     }
   }

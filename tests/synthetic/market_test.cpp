@@ -48,7 +48,7 @@ double moment(std::span<const double> values, int power) {
   return sum / static_cast<double>(values.size());
 }
 
-Values column(std::span<const double> matrix, std::size_t width, std::size_t j) {
+Values column_of_returns(std::span<const double> matrix, std::size_t width, std::size_t j) {
   Values values;
   for (std::size_t k = j; k < matrix.size(); k += width) values.push_back(matrix[k]);
   return values;
@@ -75,7 +75,7 @@ double correlation(const Values& x, const Values& y) {
 double mean_correlation(std::span<const double> returns, std::size_t width) {
   double sum = 0;
   for (std::size_t i = 0; i + 1 < width; ++i) {
-    sum += correlation(column(returns, width, i), column(returns, width, i + 1));
+    sum += correlation(column_of_returns(returns, width, i), column_of_returns(returns, width, i + 1));
   }
   return sum / static_cast<double>(width - 1);
 }
@@ -135,7 +135,7 @@ TEST(Market, FilesAreTablesOfTheRightShape) {
 
 TEST(Market, DesksShareAllDaysUnevenly) {
   for (const std::size_t desks : {1U, 2U, 5U, 7U}) {
-    const Market market = generate({.desks = desks, .days = 700, .assets = 2, .scenarios = 1, .seed = 3});
+    const Market market = generate(MarketSpec{.desks = desks, .days = 700, .assets = 2, .scenarios = 1, .seed = 3});
     ASSERT_EQ(market.desk_begin.size(), desks + 1);
     EXPECT_EQ(market.desk_begin.front(), 0U);
     EXPECT_EQ(market.desk_begin.back(), 700U);
@@ -148,7 +148,7 @@ TEST(Market, DesksShareAllDaysUnevenly) {
 
 TEST(Market, EveryDeskHasADay) {
   for (const std::size_t days : {7U, 8U, 10U}) {
-    const Market market = generate({.desks = 7, .days = days, .assets = 1, .scenarios = 1, .seed = 0});
+    const Market market = generate(MarketSpec{.desks = 7, .days = days, .assets = 1, .scenarios = 1, .seed = 0});
     for (std::size_t k = 0; k < 7; ++k) EXPECT_LT(market.desk_begin[k], market.desk_begin[k + 1]);
     EXPECT_EQ(market.desk_begin.back(), days);
   }
@@ -156,7 +156,7 @@ TEST(Market, EveryDeskHasADay) {
 
 TEST(Market, DatesAreWeekdaysInOrder) {
   using namespace std::chrono;
-  const Market market = generate({});
+  const Market market = generate(MarketSpec{});
   ASSERT_EQ(market.dates.size(), 2500U);
   EXPECT_EQ(market.dates[0], "2015-01-02");
   EXPECT_EQ(market.dates[1], "2015-01-05");
@@ -174,7 +174,7 @@ TEST(Market, DatesAreWeekdaysInOrder) {
 
 TEST(Market, ReturnsHaveFatTailsAndMoveTogether) {
   for (const std::uint64_t seed : {0U, 1U, 2U}) {
-    const Market market = generate({.seed = seed});
+    const Market market = generate(MarketSpec{.seed = seed});
     const Values portfolio = portfolio_returns(market, market.returns);
     EXPECT_GT(moment(portfolio, 4) / std::pow(moment(portfolio, 2), 2), 4) << seed;
     EXPECT_GT(mean_correlation(market.returns, 20), 0.2) << seed;
@@ -187,7 +187,7 @@ TEST(Market, ReturnsHaveFatTailsAndMoveTogether) {
 }
 
 TEST(Market, HasACrash) {
-  const Market market = generate({});
+  const Market market = generate(MarketSpec{});
   EXPECT_GE(market.crash_end - market.crash_begin, 24U);
   const Values portfolio = portfolio_returns(market, market.returns);
   const std::span<const double> all(portfolio);
@@ -199,7 +199,7 @@ TEST(Market, HasACrash) {
 }
 
 TEST(Market, ScenariosAreOfThreeKinds) {
-  const Market market = generate({});
+  const Market market = generate(MarketSpec{});
   const auto of_kind = [&](std::size_t first, std::size_t count) {
     return std::span<const double>(market.scenarios).subspan(first * 20, count * 20);
   };
@@ -213,13 +213,13 @@ TEST(Market, ScenariosAreOfThreeKinds) {
   EXPECT_GT(moment(of_kind(3000, 1500), 2), 4 * moment(of_kind(0, 3000), 2));
   EXPECT_LT(mean(of_kind(4500, 500)), -0.07);
   for (const std::size_t count : {1U, 9U, 10U, 13U}) {
-    EXPECT_EQ(generate({.days = 10, .scenarios = count}).scenario_names.size(), count);
+    EXPECT_EQ(generate(MarketSpec{.days = 10, .scenarios = count}).scenario_names.size(), count);
   }
 }
 
 TEST(Market, WeightsAreLongAndShortWithTotalOne) {
   for (const std::size_t assets : {1U, 2U, 4U, 20U, 1000U}) {
-    const Market market = generate({.desks = 1, .days = 1, .assets = assets, .scenarios = 1, .seed = 5});
+    const Market market = generate(MarketSpec{.desks = 1, .days = 1, .assets = assets, .scenarios = 1, .seed = 5});
     EXPECT_NEAR(std::accumulate(market.weights.begin(), market.weights.end(), 0.0), 1, 1e-12);
     EXPECT_EQ(std::ranges::min(market.weights) < 0, assets >= 4);
     EXPECT_GT(market.weights[0], 0);

@@ -112,7 +112,7 @@ Documented star(const Sizes& s) {
   return bytes;
 }
 
-Sizes sizes_of(const Result& result, std::size_t k, GridShape shape) {
+Sizes sizes_at(const Result& result, std::size_t k, GridShape shape) {
   const auto rows = [&](std::size_t client) {
     return result.clients[client].last_row - result.clients[client].first_row;
   };
@@ -172,7 +172,7 @@ TEST_P(Bytes, CountedAreBytesDocumented) {
         EXPECT_EQ(result.clients[k].sent.rounds, 11 * stated[k].sent.bytes);  // the first iteration is the start
         EXPECT_EQ(result.clients[k].exchanges, 11 * stated[k].exchanges);
         if (const auto table = kTables.find(GetParam()); table != kTables.end()) {
-          const Documented bytes = table->second(sizes_of(result, k, grid_shape(clients, {})));
+          const Documented bytes = table->second(sizes_at(result, k, grid_shape(clients, {})));
           EXPECT_EQ(result.clients[k].sent.rounds, 11 * bytes.round);
           EXPECT_EQ(result.clients[k].sent.rebuilds, bytes.start + bytes.measurement);
           EXPECT_EQ(result.clients[k].exchanges, 11 * bytes.exchanges);
@@ -306,7 +306,7 @@ TEST(Bytes, LevelsOpenLikeTheFirstIteration) {
   ASSERT_EQ(result.absorptions, 0);
   ASSERT_GT(result.levels, 1);
   for (std::size_t k = 0; k < clients; ++k) {
-    const Documented bytes = all_to_all(sizes_of(result, k, grid_shape(clients, {})));
+    const Documented bytes = all_to_all(sizes_at(result, k, grid_shape(clients, {})));
     const auto levels = static_cast<std::uint64_t>(result.levels);
     const std::uint64_t others = clients - 1;
     EXPECT_EQ(result.clients[k].sent.rebuilds,

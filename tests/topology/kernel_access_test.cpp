@@ -44,7 +44,7 @@ Vector slice(const Vector& whole, Range range) {
           whole.begin() + static_cast<std::ptrdiff_t>(range.last)};
 }
 
-void expect_near(const Vector& values, const Vector& expected) {
+void expect_near_slice(const Vector& values, const Vector& expected) {
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t k = 0; k < values.size(); ++k) EXPECT_NEAR(values[k], expected[k], 1e-11) << "at " << k;
 }
@@ -97,12 +97,12 @@ TEST_P(KernelOfTopologies, ProductsAreThoseOfTheWhole) {
     const Vector y = slice(all.y, problem.own_columns());
     Vector q(problem.n());
     kernel.rows(y, q);
-    expect_near(q, slice(rows, problem.own_rows()));
+    expect_near_slice(q, slice(rows, problem.own_rows()));
     Vector r(problem.m());
     kernel.columns(slice(all.x, problem.own_rows()), r);
-    expect_near(r, slice(columns, problem.own_columns()));
+    expect_near_slice(r, slice(columns, problem.own_columns()));
     kernel.weighted(slice(all.w, problem.own_rows()), y, r);
-    expect_near(r, slice(weighted, problem.own_columns()));
+    expect_near_slice(r, slice(weighted, problem.own_columns()));
   });
 }
 
@@ -118,9 +118,9 @@ TEST_P(KernelOfTopologies, HeldRowsAreWhole) {
     EXPECT_EQ(kernel.clients(), problem.clients);
     const Vector order = kernel.all_columns(slice(all.psi, problem.own_columns()));
     ASSERT_EQ(order.size(), columns);
-    expect_near({order.begin() + static_cast<std::ptrdiff_t>(kernel.first_column()),
-                 order.begin() + static_cast<std::ptrdiff_t>(kernel.first_column() + problem.m())},
-                slice(all.psi, problem.own_columns()));
+    expect_near_slice({order.begin() + static_cast<std::ptrdiff_t>(kernel.first_column()),
+                       order.begin() + static_cast<std::ptrdiff_t>(kernel.first_column() + problem.m())},
+                      slice(all.psi, problem.own_columns()));
     const Vector phi = kernel.held(slice(all.phi, problem.own_rows()));
     ASSERT_EQ(phi.size(), kernel.held_rows());
     // Each row is recognised by its phi.
@@ -142,7 +142,7 @@ TEST_P(KernelOfTopologies, HeldRowsAreWhole) {
     if (!phi.empty()) {
       Vector last(columns);
       kernel.copy_rows(phi.size() - 1, 1, last.data());
-      expect_near({block.end() - static_cast<std::ptrdiff_t>(columns), block.end()}, last);
+      expect_near_slice({block.end() - static_cast<std::ptrdiff_t>(columns), block.end()}, last);
     }
     kernel.add_up(seen);
     EXPECT_EQ(seen, Vector(rows, 1.0));

@@ -5,14 +5,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "core/random.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
 /// log v = L_k - sum_i gamma_i (L_{i+1} - L_i), entry by entry.
 std::vector<double> obvious_mixture(const std::vector<std::vector<double>>& logs, const std::vector<double>& gamma) {
@@ -57,38 +57,36 @@ TEST(Mixture, IsThatOfTheFormulaBitByBit) {
   }
 }
 
-using Values = std::vector<double>;
-
 /// Keeps up to three images and steps back to the one before: gamma = 1 with two images, (0, 1) with three.
-Values step_back(ImageHistory& history, std::size_t slot, Values v, std::size_t differences) {
+std::vector<double> step_back(ImageHistory& history, std::size_t slot, std::vector<double> v, std::size_t differences) {
   Mixture mixture{true, 3, std::vector<double>(differences)};
   if (differences > 0) mixture.gamma.back() = 1;
   history.mix(slot, mixture, v);
   return v;
 }
 
-void expect_near(const Values& x, const Values& y) {
+void expect_near_mixture(const std::vector<double>& x, const std::vector<double>& y) {
   ASSERT_EQ(x.size(), y.size());
   for (std::size_t j = 0; j < x.size(); ++j) EXPECT_NEAR(x[j], y[j], 1e-15 * y[j]) << j;
 }
 
 TEST(ImageHistory, ARejectedFirstRoundIsWhatItIs) {
   ImageHistory history;
-  Values v = {2, 3};
+  std::vector<double> v = {2, 3};
   history.mix(0, {false, 0, {}}, v);
-  EXPECT_EQ(v, (Values{2, 3}));
+  EXPECT_EQ(v, (std::vector<double>{2, 3}));
 }
 
 TEST(ImageHistory, TargetsHaveImagesOfTheirOwnAndMoveDown) {
   ImageHistory history;
   for (std::size_t slot = 0; slot < 3; ++slot) {
     const double x = 10.0 + static_cast<double>(slot);
-    EXPECT_EQ(step_back(history, slot, {x, 2 * x}, 0), (Values{x, 2 * x}));
+    EXPECT_EQ(step_back(history, slot, {x, 2 * x}, 0), (std::vector<double>{x, 2 * x}));
   }
   history.remove(1);
-  expect_near(step_back(history, 0, {1, 1}, 1), {10, 20});
-  expect_near(step_back(history, 1, {1, 1}, 1), {12, 24});  // of the third target, which is the second now
-  EXPECT_EQ(step_back(history, 2, {5, 6}, 0), (Values{5, 6}));
+  expect_near_mixture(step_back(history, 0, {1, 1}, 1), {10, 20});
+  expect_near_mixture(step_back(history, 1, {1, 1}, 1), {12, 24});  // of the third target, which is the second now
+  EXPECT_EQ(step_back(history, 2, {5, 6}, 0), (std::vector<double>{5, 6}));
 }
 
 TEST(ImageHistory, WhatIsForgottenIsNotMixed) {
@@ -96,7 +94,7 @@ TEST(ImageHistory, WhatIsForgottenIsNotMixed) {
   (void)step_back(history, 0, {10, 20}, 0);
   history.forget();
   (void)step_back(history, 0, {3, 4}, 0);
-  expect_near(step_back(history, 0, {1, 1}, 1), {3, 4});
+  expect_near_mixture(step_back(history, 0, {1, 1}, 1), {3, 4});
 }
 
 }  // namespace

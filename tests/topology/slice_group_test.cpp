@@ -13,7 +13,7 @@
 namespace fedsinkhorn {
 namespace {
 
-using Values = std::vector<double>;
+using Numbers = std::vector<double>;
 
 /// 40 are more than kManyClients.
 constexpr std::size_t kClientCounts[] = {1, 3, 7, 40};
@@ -49,8 +49,8 @@ void on_all(const std::function<void(SliceGroup&, CountingCommunicator&, std::si
 }
 
 /// What client k has of the whole of all targets.
-Values whole_of(const SliceGroup& group, std::size_t k, std::size_t targets) {
-  Values whole;
+Numbers whole_of(const SliceGroup& group, std::size_t k, std::size_t targets) {
+  Numbers whole;
   for (std::size_t target = 0; target < targets; ++target) {
     for (std::size_t i = 0; i < group.whole_size(); ++i) whole.push_back(entry(k, target, i));
   }
@@ -58,8 +58,8 @@ Values whole_of(const SliceGroup& group, std::size_t k, std::size_t targets) {
 }
 
 /// The part of it that is a member's slice, one target after the other.
-Values slice_of(const SliceGroup& group, std::size_t member, std::size_t targets, const Values& whole) {
-  Values slice;
+Numbers slice_of(const SliceGroup& group, std::size_t member, std::size_t targets, const Numbers& whole) {
+  Numbers slice;
   for (std::size_t target = 0; target < targets; ++target) {
     const Range range = group.slice(member);
     for (std::size_t i = range.first; i < range.last; ++i) slice.push_back(whole[target * group.whole_size() + i]);
@@ -85,16 +85,16 @@ TEST(SliceGroup, SlicesLieOneAfterTheOther) {
 
 TEST(SliceGroup, EveryoneGetsToKnowTheWhole) {
   on_all([](SliceGroup& group, CountingCommunicator& traffic, std::size_t targets) {
-    const Values expected = whole_of(group, 99, targets);
-    const Values own = slice_of(group, traffic.rank(), targets, expected);
-    Values whole(expected.size());
+    const Numbers expected = whole_of(group, 99, targets);
+    const Numbers own = slice_of(group, traffic.rank(), targets, expected);
+    Numbers whole(expected.size());
     group.gather(Payload::slice, targets, own.data(), whole.data());
     EXPECT_EQ(whole, expected);
   });
 }
 
 /// A note that depends on the client and on the target.
-Note note_of(std::size_t k, std::size_t target) {
+Note note_of_target(std::size_t k, std::size_t target) {
   Note note;
   note.flags = k == 1 ? Note::kStop : 0;
   note.error_a.add(entry(k, target, 0));
@@ -107,8 +107,8 @@ Note note_of(std::size_t k, std::size_t target) {
 
 void expect_combined(const std::vector<Note>& notes, std::size_t clients) {
   for (std::size_t target = 0; target < notes.size(); ++target) {
-    Note expected = note_of(0, target);
-    for (std::size_t k = 1; k < clients; ++k) add_note(Norm::l1, expected, note_of(k, target));
+    Note expected = note_of_target(0, target);
+    for (std::size_t k = 1; k < clients; ++k) add_note(Norm::l1, expected, note_of_target(k, target));
     EXPECT_EQ(notes[target].has(Note::kStop), clients > 1);
     EXPECT_EQ(notes[target].error_a.total(), expected.error_a.total());
     EXPECT_EQ(notes[target].error_b.total(), expected.error_b.total());
@@ -119,11 +119,11 @@ void expect_combined(const std::vector<Note>& notes, std::size_t clients) {
 
 TEST(SliceGroup, NotesTravelWithTheSlicesOrAlone) {
   on_all([](SliceGroup& group, CountingCommunicator& traffic, std::size_t targets) {
-    const Values expected = whole_of(group, 99, targets);
-    const Values own = slice_of(group, traffic.rank(), targets, expected);
-    Values whole(expected.size());
+    const Numbers expected = whole_of(group, 99, targets);
+    const Numbers own = slice_of(group, traffic.rank(), targets, expected);
+    Numbers whole(expected.size());
     std::vector<Note> with;
-    for (std::size_t target = 0; target < targets; ++target) with.push_back(note_of(traffic.rank(), target));
+    for (std::size_t target = 0; target < targets; ++target) with.push_back(note_of_target(traffic.rank(), target));
     std::vector<Note> alone = with;
     group.gather(Payload::slice, targets, own.data(), whole.data(), Norm::l1, with);
     EXPECT_EQ(whole, expected);
@@ -137,12 +137,12 @@ TEST(SliceGroup, SumsAreRoundedOnce) {
   on_all([](SliceGroup& group, CountingCommunicator& traffic, std::size_t targets) {
     std::vector<ExactSum> exact(targets * group.own_size());
     for (std::size_t k = 0; k < group.members(); ++k) {
-      const Values of_client = slice_of(group, traffic.rank(), targets, whole_of(group, k, targets));
+      const Numbers of_client = slice_of(group, traffic.rank(), targets, whole_of(group, k, targets));
       for (std::size_t i = 0; i < exact.size(); ++i) exact[i].add(of_client[i]);
     }
-    Values expected;
+    Numbers expected;
     for (const ExactSum& sum : exact) expected.push_back(sum.total());
-    Values sums(expected.size());
+    Numbers sums(expected.size());
     group.sum(Payload::sum, targets, whole_of(group, traffic.rank(), targets).data(), sums.data());
     EXPECT_EQ(sums, expected);
   });
@@ -150,9 +150,9 @@ TEST(SliceGroup, SumsAreRoundedOnce) {
 
 TEST(SliceGroup, SummandsComeOneMemberAfterTheOther) {
   on_all([](SliceGroup& group, CountingCommunicator& traffic, std::size_t targets) {
-    Values expected;
+    Numbers expected;
     for (std::size_t k = 0; k < group.members(); ++k) {
-      const Values of_client = slice_of(group, traffic.rank(), targets, whole_of(group, k, targets));
+      const Numbers of_client = slice_of(group, traffic.rank(), targets, whole_of(group, k, targets));
       expected.insert(expected.end(), of_client.begin(), of_client.end());
     }
     EXPECT_EQ(group.summands(Payload::sum, targets, whole_of(group, traffic.rank(), targets).data()), expected);
@@ -179,8 +179,8 @@ class Meter {
 
 TEST(SliceGroup, SendsWhatItSays) {
   on_all([](SliceGroup& group, CountingCommunicator& traffic, std::size_t targets) {
-    Values whole(targets * group.whole_size());
-    Values own(targets * group.own_size());
+    Numbers whole(targets * group.whole_size());
+    Numbers own(targets * group.own_size());
     std::vector<Note> notes(targets);
     const std::size_t numbers = numbers_in(notes);
     const std::size_t me = traffic.rank();

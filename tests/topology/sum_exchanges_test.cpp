@@ -1,5 +1,6 @@
 // Row-reduce by secure sums, verb by verb: whatever the summands are, the owners get their sum.
 #include "topology/sum_exchanges.hpp"
+#include "support/special_numbers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ namespace fedsinkhorn {
 namespace {
 
 using testing::kInfinity;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using testing::kNan;
 constexpr std::size_t kClients = 3;
 constexpr std::size_t kColumns = 10;
 
@@ -136,7 +137,7 @@ TEST(SumExchanges, LogarithmsAddUp) {
   });
 }
 
-Note note_of(std::size_t client) {
+Note note_of_client(std::size_t client) {
   Note note;
   note.error_a = {0.25 * static_cast<double>(client + 1), 0};
   note.error_b = {0x1p-60, 0};
@@ -160,7 +161,7 @@ TEST(SumExchanges, ColumnsComeInWithNotes) {
         for (std::size_t j = own.first; j < own.last; ++j) mine.push_back(v[target * columns + j]);
       }
       std::vector<double> known(2 * columns);
-      std::vector<Note> notes = {note_of(client), note_of(client)};
+      std::vector<Note> notes = {note_of_client(client), note_of_client(client)};
       notes[1].flags = 0;
       if (client == 0) notes[1].set(Note::kUnusable);
       if (client == 2) notes[1].error_a = {kNan, 0};

@@ -11,7 +11,7 @@ namespace {
 
 using Precise = boost::multiprecision::cpp_bin_float_100;
 
-constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+constexpr Real kRealInfinity = std::numeric_limits<Real>::infinity();
 
 Precise exact_cost(const Case& it, std::size_t i, std::size_t j) {
   Precise square = 0;
@@ -73,7 +73,7 @@ Point evaluate(const Scaled& s, const std::vector<Real>& g, Real heat) {
   const std::size_t m = s.columns.size();
   Point point{std::vector<Real>(n * m), std::vector<Real>(m), 0, 0};
   for (std::size_t i = 0; i < n; ++i) {
-    Real largest = -kInfinity;
+    Real largest = -kRealInfinity;
     for (std::size_t j = 0; j < m; ++j) largest = std::max(largest, (g[j] - s.cost(i, j)) / heat);
     Real sum = 0;
     for (std::size_t j = 0; j < m; ++j) {

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "backend/cpu/row_kernel.hpp"
 #include "core/buffer.hpp"
 #include "core/parallel.hpp"
+#include "core/special_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::size_t padded_panels(std::size_t columns) { return (columns + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel; }
 

@@ -19,9 +19,9 @@ using Vector = std::vector<double>;
 
 constexpr std::pair<std::size_t, std::size_t> kShapes[] = {{1, 1}, {1, 40}, {37, 1}, {9, 300}, {70, 33}, {301, 257}};
 
-using Case = std::tuple<KernelKind, Precision, int>;
+using MethodsCase = std::tuple<KernelKind, Precision, int>;
 
-class ForMethods : public ::testing::TestWithParam<Case> {
+class ForMethods : public ::testing::TestWithParam<MethodsCase> {
  protected:
   /// A kernel and its entries.
   struct Held {

@@ -24,9 +24,9 @@ double relative_tolerance(Precision precision) {
   }
 }
 
-using Case = std::tuple<KernelKind, Precision, std::size_t>;
+using KernelCase = std::tuple<KernelKind, Precision, std::size_t>;
 
-class EveryKernel : public ::testing::TestWithParam<Case> {};
+class EveryKernel : public ::testing::TestWithParam<KernelCase> {};
 INSTANTIATE_TEST_SUITE_P(Kernels, EveryKernel,
                          ::testing::Combine(::testing::Values(KernelKind::dense, KernelKind::online),
                                             ::testing::Values(Precision::float64, Precision::float32, Precision::mixed),

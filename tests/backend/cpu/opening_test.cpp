@@ -17,9 +17,9 @@ namespace {
 using testing::OwnedProblem;
 constexpr double kGrid = 0x1p-40;
 
-using Case = std::tuple<KernelKind, Precision>;
+using OpeningCase = std::tuple<KernelKind, Precision>;
 
-class Opening : public ::testing::TestWithParam<Case> {};
+class Opening : public ::testing::TestWithParam<OpeningCase> {};
 INSTANTIATE_TEST_SUITE_P(Kernels, Opening,
                          ::testing::Combine(::testing::Values(KernelKind::dense, KernelKind::online),
                                             ::testing::Values(Precision::float64, Precision::float32,

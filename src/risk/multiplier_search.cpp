@@ -92,6 +92,7 @@ Multiplier MultiplierSearch::find(const Losses& losses, const MultiplierGoal& go
   const auto is_near = [&](const TiltedTotals& at, double tolerance) {
     return std::abs(at.excess - goal.budget) <= tolerance * goal.budget;
   };
+  pass_.look_for(goal.budget);
   if (goal.budget <= 0) return {pass_.totals(kNearest, losses), true, true};
   const bool is_free_known = std::ranges::find(visited_, 0.0, &TiltedTotals::lambda) != visited_.end();
   if (!guess || is_free_known) {

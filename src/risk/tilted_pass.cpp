@@ -1,6 +1,7 @@
 #include "risk/tilted_pass.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -18,7 +19,12 @@ constexpr std::size_t kMostParts = 32;
 
 TiltedPass::TiltedPass(const Days& days, double epsilon, const Collectives& clients, const RiskComputing& computing,
                        std::function<void(const TiltedTotals&)> on_pass)
-    : days_(days), epsilon_(epsilon), clients_(clients), computing_(computing), on_pass_(std::move(on_pass)) {}
+    : days_(days),
+      epsilon_(epsilon),
+      clients_(clients),
+      computing_(computing),
+      on_pass_(std::move(on_pass)),
+      active_(days, computing, epsilon) {}
 
 TiltedTotals TiltedPass::totals(double lambda, const Losses& losses) {
   sums_.assign(days_.own(), {});
@@ -48,53 +54,67 @@ TiltedTotals TiltedPass::totals(double lambda, const Losses& losses) {
   return result;
 }
 
+void TiltedPass::compute_day(std::size_t i, const DayRow& row, double lambda, const Losses& losses, double* w,
+                             std::vector<double>* column_part) {
+  const cpu::TiltOps& ops = computing_.simd.tilts;
+  const double least = days_.least[i];
+  DaySums& day = sums_[i];
+  // The place of a day that may stay is one more scenario, with e = 0.
+  day.maximum = ops.maximum(row.costs, least, row.count, row.losses, lambda);
+  if (days_.may_stay) day.maximum = std::max(day.maximum, losses.of_days[i]);
+  const cpu::TiltedSums s = ops.sums(row.costs, least, row.count, row.losses, lambda, day.maximum, 1 / epsilon_, w);
+  const double stays = days_.may_stay ? std::exp((losses.of_days[i] - day.maximum) / epsilon_) : 0;
+  day.weight = s.weight + stays;
+  day.excess = s.excess / day.weight;
+  day.variance = std::max(0.0, s.squared_excess / day.weight - day.excess * day.excess);
+  day.loss = (s.loss + (stays > 0 ? stays * losses.of_days[i] : 0)) / day.weight;
+  day.covariance = s.product / day.weight - day.excess * day.loss;
+  day.stays = stays / day.weight;
+  if (column_part == nullptr) return;
+  const double scale = days_.a[i] / day.weight;
+  double given_loss = stays > 0 ? stays * days_.losses[i] : 0;
+  for (std::size_t k = 0; k < row.count; ++k) {
+    const std::size_t j = row.scenario(k);
+    (*column_part)[j] += scale * w[k];
+    given_loss += w[k] * days_.scenario_losses[j];
+  }
+  day.given_loss = given_loss / day.weight;
+  const double* const best = std::max_element(w, w + row.count);
+  const bool stays_best = row.count == 0 || stays >= *best;
+  day.likeliest = stays_best ? days_.scenarios() : row.scenario(static_cast<std::size_t>(best - w));
+  day.share = (stays_best ? stays : *best) / day.weight;
+}
+
 void TiltedPass::compute(double lambda, const Losses& losses) {
   const std::size_t m = days_.scenarios();
   const std::size_t parts = std::min(kMostParts, (days_.own() + cpu::kRowBlock - 1) / cpu::kRowBlock);
   const auto threads = static_cast<std::size_t>(std::max(1, computing_.threads));
-  const double* const l = losses.of_scenarios.data();
-  const cpu::TiltOps& ops = computing_.simd.tilts;
+  active_.prepare(losses, budget_);
   std::vector<std::optional<DayCosts>> readers(threads);
   std::vector<std::vector<double>> weights(threads);
+  std::vector<std::vector<std::uint32_t>> rooms(threads);
   std::vector<std::vector<double>> column_parts(columns_.empty() ? 0 : parts);
-  const auto one_day = [&](std::size_t i, const double* costs, double* w, std::vector<double>* part) {
-    const double least = days_.least[i];
-    DaySums& day = sums_[i];
-    // The place of a day that may stay is one more scenario, with e = 0.
-    day.maximum = ops.maximum(costs, least, m, l, lambda);
-    if (days_.may_stay) day.maximum = std::max(day.maximum, losses.of_days[i]);
-    const cpu::TiltedSums s = ops.sums(costs, least, m, l, lambda, day.maximum, 1 / epsilon_, w);
-    const double stays = days_.may_stay ? std::exp((losses.of_days[i] - day.maximum) / epsilon_) : 0;
-    day.weight = s.weight + stays;
-    day.excess = s.excess / day.weight;
-    day.variance = std::max(0.0, s.squared_excess / day.weight - day.excess * day.excess);
-    day.loss = (s.loss + (stays > 0 ? stays * losses.of_days[i] : 0)) / day.weight;
-    day.covariance = s.product / day.weight - day.excess * day.loss;
-    day.stays = stays / day.weight;
-    if (part == nullptr) return;
-    const double scale = days_.a[i] / day.weight;
-    double given_loss = stays > 0 ? stays * days_.losses[i] : 0;
-    for (std::size_t j = 0; j < m; ++j) {
-      (*part)[j] += scale * w[j];
-      given_loss += w[j] * days_.scenario_losses[j];
-    }
-    day.given_loss = given_loss / day.weight;
-    const double* const best = std::max_element(w, w + m);
-    const bool stays_best = stays >= *best;
-    day.likeliest = stays_best ? m : static_cast<std::size_t>(best - w);
-    day.share = (stays_best ? stays : *best) / day.weight;
-  };
   parallel_chunks(computing_.threads, parts, [&](std::size_t part, std::size_t thread) {
     if (!readers[thread]) readers[thread].emplace(*days_.costs);
     if (weights[thread].empty()) weights[thread].resize(m);
+    if (rooms[thread].empty()) rooms[thread].resize(m);
     if (!columns_.empty()) column_parts[part].assign(m, 0.0);
     const Range rows = chunk_range(days_.own(), parts, part, cpu::kRowBlock);
     for (std::size_t first = rows.first; first < rows.last; first += cpu::kRowBlock) {
       if (computing_.stop.is_made()) return;
       const std::size_t count = std::min(cpu::kRowBlock, rows.last - first);
-      const double* const* costs = readers[thread]->at(first, count);
+      std::array<std::optional<DayRow>, cpu::kRowBlock> lists;
+      bool are_all_listed = true;
       for (std::size_t k = 0; k < count; ++k) {
-        one_day(first + k, costs[k], weights[thread].data(), columns_.empty() ? nullptr : &column_parts[part]);
+        lists[k] = active_.row(first + k, lambda);
+        are_all_listed = are_all_listed && lists[k];
+      }
+      const double* const* const costs = are_all_listed ? nullptr : readers[thread]->at(first, count);
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t i = first + k;
+        const DayRow row = lists[k] ? *lists[k] : DayRow{costs[k], losses.of_scenarios.data(), nullptr, m};
+        compute_day(i, row, lambda, losses, weights[thread].data(), columns_.empty() ? nullptr : &column_parts[part]);
+        if (!lists[k]) active_.make(i, costs[k], lambda, sums_[i].maximum, rooms[thread]);
       }
     }
   });

@@ -10,16 +10,11 @@
 
 #include "comm/collectives.hpp"
 #include "core/stopwatch.hpp"
+#include "risk/active_pairs.hpp"
 #include "risk/days.hpp"
+#include "risk/losses.hpp"
 
 namespace fedsinkhorn {
-
-/// The losses that are averaged. For CVaR they depend on a threshold, see tail_search.hpp.
-struct Losses {
-  std::vector<double> of_scenarios;
-  std::vector<double> of_days;  ///< own; empty if they are not known
-  double stretch = 1;           ///< how much further apart two of them can be than those given
-};
 
 /// Sums over the days of all clients.
 struct TiltedTotals {
@@ -51,6 +46,8 @@ class TiltedPass {
   [[nodiscard]] double epsilon() const { return epsilon_; }
   [[nodiscard]] const Collectives& clients() const { return clients_; }
 
+  /// The excess that passes look for. From now on they leave out pairs that change it by less than rounding does.
+  void look_for(double budget) { budget_ = budget; }
   /// Exchanges seven sums. Bits do not depend on how days are dealt to clients, except by secure sums. Collective.
   /// Throws Interrupted on all clients if one is to stop.
   [[nodiscard]] TiltedTotals totals(double lambda, const Losses& losses);
@@ -80,6 +77,8 @@ class TiltedPass {
   };
 
   void compute(double lambda, const Losses& losses);
+  void compute_day(std::size_t i, const DayRow& row, double lambda, const Losses& losses, double* w,
+                   std::vector<double>* column_part);
 
   const Days& days_;
   double epsilon_;
@@ -89,6 +88,8 @@ class TiltedPass {
   std::int64_t passes_ = 0;
   double compute_seconds_ = 0;
   bool forms_plans_ = false;
+  double budget_ = 0;
+  ActivePairs active_;
   // Of the last pass:
   double last_lambda_ = 0;
   std::vector<DaySums> sums_;

@@ -77,7 +77,7 @@ const Simd* table() {
       {gibbs_rows<double>},
       {gibbs_rows<float>},
       {row_maximum, row_log_sum_exp, column_log_sum_exp, plan_rows, plan_dots},
-      {tilted_maximum, tilted_sums},
+      {tilted_maximum, tilted_sums, chosen_columns},
       {pairwise<SquaredDifference>, pairwise<Product>, distance_from_product, square_root, halve},
       {exact_dots},
       {largest_magnitude<double>, largest_magnitude<float>},

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -120,6 +121,16 @@ struct TiltedSums {
   double weight, excess, squared_excess, loss, product;
 };
 
+/// A tilted value l_j - lambda e_j reaches the cut if it is at least `value`.
+struct TiltedCut {
+  double lambda, value;
+};
+
+struct TiltedChoice {
+  std::size_t count;      ///< of columns that reach a cut
+  double largest_excess;  ///< of all columns that are not forbidden
+};
+
 /// Rows of costs tilted by losses l. No array needs padding. Infinite costs forbid, also if lambda is 0.
 struct TiltOps {
   /// Returns max_j (l_j - lambda e_j).
@@ -127,6 +138,9 @@ struct TiltOps {
   /// shift: about the maximum.
   TiltedSums (*sums)(const double* cost, double least, std::size_t columns, const double* loss, double lambda,
                      double shift, double inverse_epsilon, double* weights);
+  /// Writes the columns that reach one cut or the other to `chosen`, ascending. It has room for all.
+  TiltedChoice (*choose)(const double* cost, double least, std::size_t columns, const double* loss,
+                         const TiltedCut& one, const TiltedCut& other, std::uint32_t* chosen);
 };
 
 /// Blocks of pairwise costs between points. `x` holds `count` rows of `dimension` numbers. `panels` holds the other

@@ -7,7 +7,9 @@
 #define FEDSINKHORN_SIMD_TILTS_INL
 #endif
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "simd/exponentials-inl.hpp"
@@ -114,6 +116,51 @@ TiltedSums tilted_sums(const double* cost, double least, std::size_t columns, co
   }
   return {total(d, sums.weight), total(d, sums.excess), total(d, sums.squared_excess), total(d, sums.loss),
           total(d, sums.product)};
+}
+
+struct VectorCut {
+  hn::Vec<D64> lambda, value;
+};
+
+// Appends the lanes that reach a cut; the vector begins with column `first`.
+HWY_INLINE std::uint32_t* append_chosen(D64 d, const double* cost, const double* loss, std::size_t first,
+                                        hn::Vec<D64> least, const VectorCut (&cuts)[2], hn::Vec<D64>& largest,
+                                        std::uint32_t* chosen) {
+  auto excess = hn::LoadU(d, cost);
+  auto again = excess;
+  const auto losses = hn::LoadU(d, loss);
+  const auto at_one = tilted(d, losses, cuts[0].lambda, least, excess);
+  const auto at_other = tilted(d, losses, cuts[1].lambda, least, again);
+  largest = hn::Max(largest, excess);
+  const auto reach = hn::Or(hn::Ge(at_one, cuts[0].value), hn::Ge(at_other, cuts[1].value));
+  if (hn::AllFalse(d, reach)) return chosen;
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(d, reach, bits);
+  for (std::size_t l = 0; l < hn::Lanes(d); ++l) {
+    *chosen = static_cast<std::uint32_t>(first + l);
+    chosen += (bits[l / 8] >> (l % 8)) & 1U;
+  }
+  return chosen;
+}
+
+TiltedChoice chosen_columns(const double* cost, double least, std::size_t columns, const double* loss,
+                            const TiltedCut& one, const TiltedCut& other, std::uint32_t* chosen) {
+  const D64 d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto base = hn::Set(d, least);
+  const VectorCut cuts[2] = {{hn::Set(d, one.lambda), hn::Set(d, one.value)},
+                             {hn::Set(d, other.lambda), hn::Set(d, other.value)}};
+  auto largest = hn::Zero(d);
+  std::uint32_t* end = chosen;
+  std::size_t j = 0;
+  for (; j + lanes <= columns; j += lanes) end = append_chosen(d, cost + j, loss + j, j, base, cuts, largest, end);
+  if (j < columns) {
+    const TiltedRest rest(cost + j, loss + j, columns - j);
+    std::uint32_t last[kMostLanes + 1];
+    const std::uint32_t* const last_end = append_chosen(d, rest.cost, rest.loss, j, base, cuts, largest, last);
+    end = std::copy(static_cast<const std::uint32_t*>(last), last_end, end);
+  }
+  return {static_cast<std::size_t>(end - chosen), hn::GetLane(hn::MaxOfLanes(d, largest))};
 }
 
 }  // namespace

@@ -3,17 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/random.hpp"
 #include "simd/simd.hpp"
+#include "support/special_numbers.hpp"
 
 namespace fedsinkhorn::cpu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
 class EveryTilt : public ::testing::TestWithParam<std::string> {
  protected:
@@ -131,6 +132,39 @@ TEST_P(EveryTilt, HugeAndTiny) {
         SCOPED_TRACE(std::to_string(std::log10(scale)) + ", lambda " + std::to_string(lambda) + ", epsilon " +
                      std::to_string(epsilon));
         check(ops_, row, lambda, epsilon);
+      }
+    }
+  }
+}
+
+TEST_P(EveryTilt, ChoosesThoseThatReachACut) {
+  Random random(12);
+  for (std::size_t columns = 0; columns <= 40; ++columns) {
+    for (const double forbidden : {0.0, 0.3, 1.0}) {
+      const Row row = random_row(columns, 2, forbidden, random);
+      for (const double height : {-10.0, -0.5, 0.0, 0.5, 10.0}) {
+        SCOPED_TRACE(std::to_string(columns) + " columns, forbidden " + std::to_string(forbidden) + ", height " +
+                     std::to_string(height));
+        const TiltedCut one = {0.5, height};
+        const TiltedCut other = {2, height - 0.3};
+        std::vector<std::uint32_t> wanted;
+        double largest = 0;
+        for (std::size_t j = 0; j < columns; ++j) {
+          if (row.cost[j] == kInfinity) continue;
+          const double e = row.cost[j] - row.least;
+          largest = std::max(largest, e);
+          const bool reaches = std::fma(-one.lambda, e, row.loss[j]) >= one.value ||
+                               std::fma(-other.lambda, e, row.loss[j]) >= other.value;
+          if (reaches) wanted.push_back(static_cast<std::uint32_t>(j));
+        }
+        constexpr std::uint32_t guard = 12345;
+        std::vector<std::uint32_t> chosen(columns + 8, guard);
+        const TiltedChoice choice =
+            ops_.choose(row.cost.data(), row.least, columns, row.loss.data(), one, other, chosen.data());
+        EXPECT_EQ(choice.largest_excess, largest);
+        ASSERT_EQ(choice.count, wanted.size());
+        EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), chosen.begin()));
+        for (std::size_t j = columns; j < chosen.size(); ++j) EXPECT_EQ(chosen[j], guard) << "beyond the end";
       }
     }
   }

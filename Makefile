@@ -14,15 +14,15 @@ BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-simd test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick bench bench-gpu \
+.PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick bench bench-gpu \
         portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
         packages-lint packages-clang \
-        packages-fuzz
+        packages-fuzz packages-browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build/build.ninja ## Build, solve a small problem on four clients, draw it (demo-output/transport.svg)
+demo: build/build.ninja ## Build, solve a small problem on four clients, draw it (demo-output/report.html, transport.svg)
 	cmake --build --preset release --target fedsinkhorn-cli
 	build/fedsinkhorn demo --output demo-output
 
@@ -31,6 +31,11 @@ test: build ## Build and run the tests
 
 test-simd: build ## Run the tests that do arithmetic under every other instruction set (SIMD_VARIANTS="avx2 baseline")
 	TEST_JOBS=$(TEST_JOBS) scripts/test-simd.sh build $(SIMD_VARIANTS)
+
+test-browser: build/build.ninja packages-browser ## Look at reports with Chromium; screenshots in build/browser/screenshots
+	npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund --loglevel=error
+	cmake --build --preset release --target fedsinkhorn-cli
+	ctest --preset release -R '^browser\.' -V
 
 test-gpu: with-gpu ## Build and run the tests that need a GPU; without one each is skipped and says why
 	cmake --build --preset release --target gpu-tests
@@ -160,6 +165,9 @@ packages-lint:
 
 packages-clang:
 	@scripts/install-packages.sh clang
+
+packages-browser:
+	@scripts/install-packages.sh browser
 
 packages-fuzz:
 	@scripts/install-packages.sh fuzz

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that one or more groups need and that are not there yet.
-#   scripts/install-packages.sh build|lint|clang|fuzz|bench-peers ...
+#   scripts/install-packages.sh build|lint|clang|fuzz|browser|bench-peers ...
 # With nothing missing, apt-get is not called. FEDSINKHORN_SKIP_PACKAGES=1 skips the check, for systems without dpkg
 # whose packages go by other names.
 set -euo pipefail
@@ -8,10 +8,11 @@ set -euo pipefail
 # package, or package=command when a command of that name from anywhere else will do.
 build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-serial-dev libcli11-dev nlohmann-json3-dev
        libfmt-dev libboost-dev libmpfr-dev libgmp-dev libsodium-dev libcsv-dev
-       libgtest-dev libvalijson-dev libglpk-dev libopenmpi-dev openmpi-bin pkg-config=pkg-config python3=python3)
+       libgtest-dev libvalijson-dev libglpk-dev libopenmpi-dev openmpi-bin pkg-config=pkg-config python3=python3 npm=npm)
 lint=(clang-format=clang-format clang-tidy=clang-tidy)
 clang=(clang=clang++)
 fuzz=(clang=clang++ libclang-rt-14-dev)
+browser=(npm=npm chromium=chromium)
 # Only to time other solvers beside ours: nothing else needs these, and no other target asks for them.
 bench_peers=(python3-numpy python3-pot python3-torch python3-mpi4py libopenblas0-pthread)
 
@@ -27,11 +28,12 @@ for group in "$@"; do
     lint) wanted+=("${lint[@]}") ;;
     clang) wanted+=("${clang[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
+    browser) wanted+=("${browser[@]}") ;;
     bench-peers) wanted+=("${bench_peers[@]}") ;;
-    *) fail "no group '$group'; there are: build, lint, clang, fuzz, bench-peers" ;;
+    *) fail "no group '$group'; there are: build, lint, clang, fuzz, browser, bench-peers" ;;
   esac
 done
-((${#wanted[@]})) || fail "name a group: build, lint, clang, fuzz, bench-peers"
+((${#wanted[@]})) || fail "name a group: build, lint, clang, fuzz, browser, bench-peers"
 [[ ${FEDSINKHORN_SKIP_PACKAGES:-} ]] && exit 0
 
 # One query for all: dpkg-query is quick, but not quick enough to be called for each.

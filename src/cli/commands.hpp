@@ -9,6 +9,7 @@ namespace fedsinkhorn {
 void add_solve_command(CLI::App& app, int& status);
 void add_generate_market_command(CLI::App& app);
 void add_risk_command(CLI::App& app, int& status);
+void add_report_command(CLI::App& app);
 void add_demo_command(CLI::App& app, int& status);
 void add_privacy_command(CLI::App& app);
 void add_calibrate_profile_command(CLI::App& app);

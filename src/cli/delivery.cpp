@@ -10,8 +10,11 @@
 #include <filesystem>
 
 #include "cli/refusal.hpp"
+#include "cli/view_of_plan.hpp"
 #include "comm/last_words.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "io/atomic_file.hpp"
+#include "report/run_page.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -113,7 +116,25 @@ void Delivery::stage(const Options& options, const std::vector<Problem>& problem
     const bool shares_all = k == 0 || !clients_.share_process();
     write_client_files(folders_.staging_of(k), files, options, problem.epsilon,
                        shares_all ? result : view_of_client(result, k), abandon_);
+    if (arguments_.output.report && files.shared) stage_report(k, files, problem, options, result);
   }
+}
+
+void Delivery::stage_report(std::size_t client, const ClientFiles& files, const Problem& problem,
+                            const Options& options, const Result& result) {
+  const fs::path staging = folders_.staging_of(client);
+  const bool knows_plan =
+      files.whole_f && !problem.parts.rows && !problem.parts.columns && result.f.size() == result.rows * result.targets;
+  if (knows_plan) {
+    write_file_atomically(staging / "plan-view.json",
+                          report::plan_view_json(view_of_plan(problem, result, options.threads)));
+  }
+  report::RunRecord record = report::read_run_record(staging);
+  record.name = fs::absolute(folders_.folder_of(client)).lexically_normal().filename().string();
+  if (!knows_plan) {
+    record.notes.emplace_back("The plan is not shown: no client has all of f and of the costs.");
+  }
+  write_file_atomically(staging / "report.html", report::page_html(report::run_page(record)));
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

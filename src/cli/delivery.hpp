@@ -35,6 +35,8 @@ class Delivery {
   [[nodiscard]] ClientFiles files_of(std::size_t client) const;
 
   void stage(const Options& options, const std::vector<Problem>& problems, const Result& result);
+  void stage_report(std::size_t client, const ClientFiles& files, const Problem& problem, const Options& options,
+                    const Result& result);
   void write_what_is_left_in_process(const Options& options, const Result& result);
   void write_what_is_left_of_ranks(const Options& options, const Result* result, const ClientLost& lost);
   [[nodiscard]] std::vector<Problem> problems_with_all_columns(const std::vector<std::unique_ptr<Inputs>>& inputs);

@@ -12,6 +12,7 @@
 #include "cli/program_name.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/summary_table.hpp"
+#include "cli/view_of_plan.hpp"
 #include "core/printable.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/solve.hpp"
@@ -19,6 +20,7 @@
 #include "io/output_folder.hpp"
 #include "io/summary.hpp"
 #include "report/demo_clouds.hpp"
+#include "report/run_page.hpp"
 #include "report/transport_picture.hpp"
 
 namespace fedsinkhorn {
@@ -42,8 +44,8 @@ std::vector<double> move_points(const Problem& problem, const Result& result, co
 }
 
 int run_demo(const DemoArguments& arguments) {
-  const std::vector<std::string> files = {"X.npy",     "Y.npy",         "f.npy",       "g.npy",
-                                          "trace.csv", "transport.svg", "summary.json"};
+  const std::vector<std::string> files = {"X.npy",         "Y.npy",          "f.npy",       "g.npy",       "trace.csv",
+                                          "transport.svg", "plan-view.json", "report.html", "summary.json"};
   OutputFolder folder(arguments.output, files);
   const DemoClouds clouds = demo_clouds(arguments.points);
   const std::size_t n = clouds.source.size() / 2;
@@ -81,7 +83,11 @@ int run_demo(const DemoArguments& arguments) {
   write_npy(folder.file("g.npy"), result.g, std::vector{m});
   write_file_atomically(folder.file("trace.csv"), trace_csv(result.trace));
   write_file_atomically(folder.file("transport.svg"), transport_picture(picture));
+  write_file_atomically(folder.file("plan-view.json"),
+                        report::plan_view_json(view_of_plan(problem, result, options.threads)));
   write_file_atomically(folder.file("summary.json"), summary_json(result, options, problem.epsilon));
+  const report::RunRecord record = report::read_run_record(arguments.output);
+  write_file_atomically(folder.file("report.html"), report::page_html(report::run_page(record)));
   folder.keep();
 
   fmt::print("A smile of {} points was moved onto a star of {}, at the least total squared distance", n, m);
@@ -90,7 +96,7 @@ int run_demo(const DemoArguments& arguments) {
                                           arguments.clients)
                             : "");
   const std::string place = std::filesystem::absolute(arguments.output).lexically_normal().string();
-  fmt::print("{}\nThe picture: {}/transport.svg (open it in a browser)\n",
+  fmt::print("{0}\nThe picture: {1}/transport.svg\nThe report:  {1}/report.html (open them in a browser)\n",
              summary_table(result, options, problem.epsilon, place), printable_word(place));
   fmt::print(
       "The same from the command line:\n  {3} solve --points {0} {1} --epsilon {2:g} --clients {4} --policy {5}\n",

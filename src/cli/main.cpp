@@ -80,6 +80,7 @@ int run_command(int argc, char** argv) {
   add_generate_command(app);
   add_generate_market_command(app);
   add_risk_command(app, status);
+  add_report_command(app);
   add_demo_command(app, status);
   add_privacy_command(app);
   add_calibrate_profile_command(app);

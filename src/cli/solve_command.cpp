@@ -89,6 +89,10 @@ void add_output_options(CLI::App& command, SolveArguments& arguments) {
       ->group("Output");
   add_table_options(command, "Output", arguments);
   command
+      .add_flag("--report", arguments.output.report,
+                "Also write report.html, a page to look at: convergence, clients, bytes, the plan")
+      ->group("Output");
+  command
       .add_flag("--explain", arguments.explain,
                 "Predict time, bytes and memory, and show them beside what was measured; calibrates first for a second "
                 "or two unless there is a --profile")
@@ -127,6 +131,7 @@ Options take_options(const SolveArguments& arguments) {
 void check_output(const SolveArguments& arguments) {
   const OutputPlan& output = arguments.output;
   if (output.plan && output.folder.empty()) throw InputError("--plan", "has nowhere to go", "add --output DIR");
+  if (output.report && output.folder.empty()) throw InputError("--report", "has nowhere to go", "add --output DIR");
   if (output.keep_local && output.folder.empty()) {
     throw InputError("--keep-local", "has nowhere to go", "add --output DIR");
   }

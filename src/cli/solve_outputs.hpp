@@ -15,6 +15,7 @@ struct OutputPlan {
   std::string folder;  ///< empty: write nothing; with "{client}", each client has its own
   bool plan = false;
   bool keep_local = false;  ///< f is not gathered
+  bool report = false;      ///< a page about the run
 };
 
 /// What one client writes.

@@ -20,7 +20,7 @@ inline constexpr std::string_view kSummaryName = "summary.json";
 
 /// Whether the clients of a folder share this file.
 [[nodiscard]] constexpr bool is_shared_result(std::string_view name) {
-  constexpr std::array<std::string_view, 13> names = {"f.npy",
+  constexpr std::array<std::string_view, 15> names = {"f.npy",
                                                       "g.npy",
                                                       "f-rest.npy",
                                                       "g-rest.npy",
@@ -28,6 +28,8 @@ inline constexpr std::string_view kSummaryName = "summary.json";
                                                       "plan.npy",
                                                       "trace.csv",
                                                       "delays.csv",
+                                                      "plan-view.json",
+                                                      "report.html",
                                                       "worst-case.npy",
                                                       "worst-case.csv",
                                                       "worst-case-radius.csv",

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "cli/order_of_points.hpp"
 #include "report/transport_picture.hpp"
 
 namespace fedsinkhorn {
@@ -54,6 +55,18 @@ report::PlanView view_of_plan(const Problem& problem, const Result& result, int 
   view.cells.columns = (m + view.cells.column_step - 1) / view.cells.column_step;
   view.cells.mass.assign(view.cells.rows * view.cells.columns, 0.0);
 
+  const auto* const points = std::get_if<PointClouds>(&problem.cost);
+  OrderOfPoints places;
+  if (points != nullptr) {
+    places = order_of_points(points->x, points->y);
+    view.note +=
+        " Rows and columns of the heat map are in the order of their points along the direction in which these "
+        "vary most.";
+  }
+  std::vector<std::size_t> cell_of_column(m);
+  for (std::size_t j = 0; j < m; ++j) {
+    cell_of_column[j] = (points != nullptr ? places.y[j] : j) / view.cells.column_step;
+  }
   const PointClouds* const clouds = clouds_in_plane(problem);
   const std::size_t point_step = step_for(n, kPoints);
   std::vector<double> all_targets;
@@ -71,8 +84,9 @@ report::PlanView view_of_plan(const Problem& problem, const Result& result, int 
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t i = first + k;
       const std::span<const double> row(block.data() + k * m, m);
-      double* const cells = view.cells.mass.data() + (i / view.cells.row_step) * view.cells.columns;
-      for (std::size_t j = 0; is_needed && j < m; ++j) cells[j / view.cells.column_step] += row[j];
+      const std::size_t place = points != nullptr ? places.x[i] : i;
+      double* const cells = view.cells.mass.data() + (place / view.cells.row_step) * view.cells.columns;
+      for (std::size_t j = 0; is_needed && j < m; ++j) cells[cell_of_column[j]] += row[j];
       if (clouds != nullptr && i % point_step == 0) {
         double moved[2] = {};
         barycentric_projection(row, all_targets, moved);
@@ -80,6 +94,7 @@ report::PlanView view_of_plan(const Problem& problem, const Result& result, int 
       }
     }
   }
+  if (view.note.starts_with(' ')) view.note.erase(0, 1);
   return view;
 }
 

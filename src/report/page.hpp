@@ -30,8 +30,8 @@ struct Facts {
   std::string id{};
 };
 
-/// What src/report/web/page.js draws: spec says what, in the form documented there. The table behind it has the same
-/// numbers for those who cannot see it, or want them.
+/// What the scripts in src/report/web draw: spec says what, in the form that README.md documents there. The table
+/// behind it has the same numbers for those who cannot see it, or want them.
 struct Chart {
   std::string id;
   std::string title;

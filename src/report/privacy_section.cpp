@@ -67,9 +67,9 @@ std::optional<Section> privacy_section(const RunRecord& run) {
   if (says) {
     const Json& privacy = member(run.summary, "privacy");
     if (privacy.is_string()) {
-      section.paragraphs.push_back(privacy.get<std::string>());
+      section.paragraphs.push_back(fmt::format("Privacy: {}.", privacy.get<std::string>()));
     } else {
-      section.paragraphs.push_back(text(privacy, "sentence"));
+      section.paragraphs.push_back(fmt::format("Privacy: {}.", text(privacy, "sentence")));
       section.facts.push_back(guarantee_facts(privacy));
       section.tables.push_back(ledger_table(privacy));
     }

@@ -1,4 +1,4 @@
-// Writes pages as `fedsinkhorn report` does, with one chart of every kind, for work on page.js and page.css and for the
+// Writes pages as `fedsinkhorn report` does, with charts of every kind, for work on src/report/web and for the
 // tests:  node sample.mjs FOLDER
 //   sample.html    made-up but plausible numbers
 //   hostile.html   the same, with HTML and odd text wherever a string of somebody's data may be
@@ -19,6 +19,13 @@ export const HOSTILE = [
   '</script><svg onload=alert(1)>',
   'a-very-long-name-without-any-space-' + 'x'.repeat(120),
 ];
+
+/// The files of page.txt as one script, joined as cmake/join_scripts.cmake does.
+function pageScript() {
+  const names = readFileSync(join(web, 'page.txt'), 'utf8').split('\n').filter((name) => name);
+  const parts = names.map((name) => readFileSync(join(web, name), 'utf8'));
+  return `(() => {\n'use strict';\n${parts.join('')}})();\n`;
+}
 
 export const hasChartLibrary = () => existsSync(library);
 
@@ -113,6 +120,20 @@ function memory() {
     series: [{ name: 'peak', values: [32.4e6, 4.8e6, 0.9e6] }],
     stacked: false,
     horizontal: true,
+  };
+}
+
+/// Standing and lying: the names of the axis of categories and of rules have other places.
+function delays(horizontal) {
+  return {
+    kind: 'bars',
+    categories: ['0', '1', '2', '3', 'more'],
+    category: { title: 'staleness in iterations' },
+    value: { title: 'iterations until converged, relative to synchronous', unit: '', log: false },
+    series: [{ name: 'measured', values: [1, 1.08, 1.22, 1.47, 2.1] }],
+    rules: [{ value: 1, name: 'as predicted' }, { value: 1.5, name: 'worth it up to here' }],
+    stacked: false,
+    horizontal,
   };
 }
 
@@ -218,6 +239,9 @@ function edgeCharts() {
     'logarithmic bars with nothing': bars([0, 0, 1e-6], axis('value', true, 's')),
     'many bars': { ...bars(range(64, (i) => 1 + (i % 7))), horizontal: true, highlight: [63] },
     'many standing bars': bars(range(40, (i) => 1 + (i % 7))),
+    'rules beyond the bars': { ...bars([1, 2], axis('value', true)), rules: [{ value: 900, name: 'far above' },
+      { value: 0, name: 'not on this axis' }], horizontal: true },
+    'a rule below zero': { ...bars([1, 2]), rules: [{ value: -3, name: 'far below' }], category: { title: '' } },
     'empty histogram': counts([0, 0], false),
     'logarithmic histogram': counts([0, 1, 100, 10000, 3], true),
     'one cell': heat([1], false),
@@ -310,7 +334,8 @@ function sections() {
       ['convergence', 'Marginal error by iteration', convergence()]]],
     ['clients', 'Where the time went', [
       ['clients', 'Seconds by client; client 2 is the slowest', clients()],
-      ['traffic', 'Bytes sent by topology', traffic()], ['memory', 'Memory by kernel', memory()]]],
+      ['traffic', 'Bytes sent by topology', traffic()], ['memory', 'Memory by kernel', memory()],
+      ['delays', 'Iterations by staleness', delays(false)], ['delays-lying', 'The same, lying', delays(true)]]],
     ['plan', 'The transport plan', [
       ['plan', 'Mass moved from rows to columns', plan()], ['costs', 'Time by block', costs()],
       ['flow', 'Points on their way', flow()]]],
@@ -361,7 +386,7 @@ export function pageHtml({ title, parts, charts = {}, main, live = '', withLibra
 <main>${main}</main>
 <footer>Made by fedsinkhorn report from 3 records. Charts: Apache ECharts, Apache-2.0.</footer>
 <script type="application/json" id="charts">${scriptJson(charts)}</script>
-${libraryScript}<script>${readFileSync(join(web, 'page.js'), 'utf8')}</script></body></html>`;
+${libraryScript}<script>${pageScript()}</script></body></html>`;
 }
 
 export function samplePage({ hostile = false, withLibrary = true } = {}) {

@@ -19,10 +19,36 @@ async function numbersAreReadable(page) {
     ...await missingTexts(page, 'clients', ['time (ms)', '40']),
     ...await missingTexts(page, 'traffic', ['100\u00a0kB', '10\u00a0MB', 'bytes sent']),
     ...await missingTexts(page, 'memory', ['memory (MB)', '900\u00a0kB']),
+    ...await missingTexts(page, 'delays', ['staleness in iterations', 'as predicted: 1', 'worth it up to here: 1.5']),
+    ...await missingTexts(page, 'delays-lying', ['staleness in iterations', 'as predicted: 1', '1.47']),
     ...await missingTexts(page, 'model', ['1\u00a0ms', 'measured']),
     ...await missingTexts(page, 'returns', ['return (%)', '−2']),
     ...await missingTexts(page, 'plan', ['1,000', 'row', 'column']),
   ];
+}
+
+/// Middles of the dashed lines and of the axis labels with the text, and how far the lines reach.
+const rulesAndLabels = (page, chart, label) => page.evaluate(([id, wanted]) => {
+  const boxOf = (node) => {
+    const { x, y, width, height } = node.getBoundingClientRect();
+    return { x: x + width / 2, y: y + height / 2, width, height };
+  };
+  const plot = document.querySelector(`[data-chart="${id}"]`);
+  const labels = [...plot.querySelectorAll('text')].filter((text) => text.textContent === wanted);
+  return { rules: [...plot.querySelectorAll('path[stroke-dasharray]')].map(boxOf), labels: labels.map(boxOf) };
+}, [chart, label]);
+
+/// Rules cross the axis of values, at their values.
+async function rulesStandAtTheirValues(page) {
+  const problems = [];
+  for (const [chart, across, along] of [['delays', 'y', 'width'], ['delays-lying', 'x', 'height']]) {
+    for (const value of ['1.0', '1.5']) {
+      const { rules, labels } = await rulesAndLabels(page, chart, value);
+      const atValue = rules.filter((rule) => Math.abs(rule[across] - labels[0][across]) < 2 && rule[along] > 150);
+      if (rules.length !== 2 || atValue.length !== 1) problems.push(`${chart}: no rule at ${value}`);
+    }
+  }
+  return problems;
 }
 
 /// Moves the mouse over every chart; each must say something, as text.
@@ -48,7 +74,7 @@ async function nothingIsInjected(page) {
   const problems = await tooltipsSpeak(page);
   const injected = await page.$$eval('img, [onerror], [onload], script:not([id])', (nodes) => (
     nodes.map((node) => node.outerHTML.slice(0, 80))));
-  // The chart library and page.js.
+  // The chart library and our own script.
   if (injected.length !== 2) problems.push(`elements were injected: ${injected.join(' | ')}`);
   const names = await page.$$eval('.legend button', (buttons) => buttons.map((button) => button.textContent));
   if (!names.includes('<script>alert(1)</script>')) problems.push('the legend does not show the name as it is');
@@ -121,16 +147,19 @@ async function fewerMotionsStep(page) {
 const inkOf = (page) => page.evaluate(() => (
   document.querySelector('[data-chart="convergence"] text').getAttribute('fill')));
 
+/// Tries for some seconds: a busy machine draws late.
+async function inkOnce(page, media, isExpected) {
+  await page.emulateMedia(media);
+  for (let i = 0; i < 50 && !isExpected(await inkOf(page)); ++i) await page.waitForTimeout(100);
+  return inkOf(page);
+}
+
 async function themeFollows(page) {
   await page.emulateMedia({ colorScheme: 'light' });
   await page.waitForTimeout(100);
   const light = await inkOf(page);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await page.waitForTimeout(100);
-  const dark = await inkOf(page);
-  await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
-  await page.waitForTimeout(100);
-  const printed = await inkOf(page);
+  const dark = await inkOnce(page, { colorScheme: 'dark' }, (ink) => ink !== light);
+  const printed = await inkOnce(page, { colorScheme: 'dark', media: 'print' }, (ink) => ink === light);
   const frames = await page.locator('[data-chart="flow"] .frames svg').count();
   await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
   const problems = [];
@@ -177,8 +206,8 @@ async function print(page, path) {
 }
 
 export async function checkSamples(browser, folder, tally, screenshots) {
-  const checks = { numbersAreReadable, tooltipsSpeak, legendToggles, sliderMoves, playEnds, fewerMotionsStep,
-    themeFollows, resizes };
+  const checks = { numbersAreReadable, rulesStandAtTheirValues, tooltipsSpeak, legendToggles, sliderMoves, playEnds,
+    fewerMotionsStep, themeFollows, resizes };
   const [sample, hostile] = [join(folder, 'sample.html'), join(folder, 'hostile.html')];
   await tally.check('sample: no errors while in use', () => withPage(browser, sample, async (page) => {
     for (const [name, body] of Object.entries(checks)) await tally.check(`sample: ${name}`, () => body(page));

@@ -138,12 +138,12 @@ TEST_F(RunPageTest, TextFromDataIsEscaped) {
   summary["clients"][0]["left"][0]["kind"] = evil;
   summary["error"]["norm"] = evil;
   write_run("run", summary);
-  const std::string html = page_html(page_of("run"));
-  EXPECT_FALSE(has(html, evil));
-  EXPECT_FALSE(has(html, "<img"));
-  EXPECT_FALSE(has(html, "<script>alert"));
-  // The data, the library and our script: nothing has ended one of them early.
-  EXPECT_EQ(occurrences(body_of(page_of("run")), "</script"), 1U);
+  const std::string body = body_of(page_of("run"));
+  EXPECT_FALSE(has(body, evil));
+  EXPECT_FALSE(has(body, "<img"));
+  // The data of the charts is one script, and nothing has ended it early.
+  EXPECT_EQ(occurrences(body, "<script"), 1U);
+  EXPECT_EQ(occurrences(body, "</script"), 1U);
 }
 
 TEST_F(RunPageTest, AFolderNameIsTextToo) {
@@ -253,7 +253,7 @@ TEST(PlanViewTest, SurvivesItsFile) {
 TEST(WebAssetsTest, AreEmbedded) {
   EXPECT_TRUE(has(page_script(), "data-chart") || has(page_script(), "dataset"));
   EXPECT_TRUE(has(page_style(), "prefers-color-scheme") || has(page_style(), "color-scheme"));
-  if (!chart_library().empty()) EXPECT_TRUE(has(chart_library(), "Apache"));
+  EXPECT_TRUE(chart_library().empty() || has(chart_library(), "Apache"));
 }
 
 }  // namespace

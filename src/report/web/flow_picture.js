@@ -1,0 +1,96 @@
+// One picture of points on their way, in an SVG of our own. All dots of one colour are one path (a line of no length
+// with round ends is a dot), so that a frame changes a handful of attributes, not thousands of elements.
+
+const FLOW_MARGIN = { left: 48, right: 12, top: 10, bottom: 30 };
+
+function flowDomain(spec) {
+  const points = [...spec.source, ...spec.moved, ...spec.target];
+  return [0, 1].map((coordinate) => {
+    const [low, high] = domainOf(points.map((point) => point[coordinate]), false);
+    const space = (high - low || 1) * 0.04;
+    return [low - space, high + space];
+  });
+}
+
+/// One length for both directions: a circle stays a circle.
+function flowMap(spec, width, height) {
+  const [xs, ys] = flowDomain(spec);
+  const innerWidth = width - FLOW_MARGIN.left - FLOW_MARGIN.right;
+  const innerHeight = height - FLOW_MARGIN.top - FLOW_MARGIN.bottom;
+  const unit = Math.min(innerWidth / (xs[1] - xs[0]), innerHeight / (ys[1] - ys[0]));
+  const { left } = FLOW_MARGIN;
+  const bottom = height - FLOW_MARGIN.bottom - (innerHeight - unit * (ys[1] - ys[0])) / 2;
+  return {
+    xs, ys, width, height, unit,
+    x: (value) => left + (value - xs[0]) * unit,
+    y: (value) => bottom - (value - ys[0]) * unit,
+  };
+}
+
+function flowTickGroup(map, room) {
+  const group = svgElement('g', { fill: room.theme.muted, 'font-size': room.fontSize, stroke: 'none' });
+  const step = niceStep(Math.max(70 / map.unit, 1e-300));
+  const text = linearTickText(step, Math.max(...map.xs.concat(map.ys).map(Math.abs)), 1);
+  const line = (attributes) => group.append(svgElement('line', { stroke: room.theme.grid, ...attributes }));
+  for (const tick of linearTicks(map.xs[0], map.xs[1], step)) {
+    const x = map.x(tick);
+    line({ x1: x, x2: x, y1: map.y(map.ys[1]), y2: map.y(map.ys[0]) });
+    group.append(svgElement('text', { x, y: map.y(map.ys[0]) + 18, 'text-anchor': 'middle' }, text(tick)));
+  }
+  for (const tick of linearTicks(map.ys[0], map.ys[1], step)) {
+    const y = map.y(tick);
+    line({ x1: map.x(map.xs[0]), x2: map.x(map.xs[1]), y1: y, y2: y });
+    group.append(svgElement('text', { x: map.x(map.xs[0]) - 8, y: y + 4, 'text-anchor': 'end' }, text(tick)));
+  }
+  return group;
+}
+
+const dotsPath = (points, map) => points.map(([x, y]) => `M${map.x(x).toFixed(1)} ${map.y(y).toFixed(1)}h0`).join('');
+
+function positionAt(spec, index, t) {
+  const [from, to] = [spec.source[index], spec.moved[index]];
+  return [(1 - t) * from[0] + t * to[0], (1 - t) * from[1] + t * to[1]];
+}
+
+/// Indices of the points for every colour: by the direction in which a point starts, seen from their middle.
+function groupsByDirection(spec, colors) {
+  const mean = (coordinate) => spec.source.reduce((sum, point) => sum + point[coordinate], 0) / spec.source.length;
+  const middle = [mean(0), mean(1)];
+  const groups = Array.from({ length: colors }, () => []);
+  const count = Math.min(spec.source.length, spec.moved.length);
+  for (let i = 0; i < count; ++i) {
+    const angle = Math.atan2(spec.source[i][1] - middle[1], spec.source[i][0] - middle[0]);
+    groups[Math.floor((angle / (2 * Math.PI) + 1) * colors) % colors].push(i);
+  }
+  return groups;
+}
+
+function flowPicture(spec, map, room) {
+  const { theme } = room;
+  const area = map.unit ** 2 * (map.xs[1] - map.xs[0]) * (map.ys[1] - map.ys[0]);
+  const diameter = between(2.5, 0.28 * Math.sqrt(area / (spec.source.length || 1)), 9);
+  const dots = (color, size) => svgElement('path', { fill: 'none', stroke: color, 'stroke-width': size });
+  const svg = svgElement('svg', {
+    width: map.width, height: map.height, viewBox: `0 0 ${map.width} ${map.height}`,
+    'aria-hidden': 'true', 'stroke-linecap': 'round', 'font-family': theme.font,
+  }, flowTickGroup(map, room));
+  if (!room.hidden.has('target')) {
+    svg.append(setAttributes(dots(theme.faint, diameter), { d: dotsPath(spec.target, map) }));
+  }
+  const groups = room.hidden.has('moving') ? [] : groupsByDirection(spec, theme.circle.length);
+  const moving = groups.map((indices, color) => ({ path: dots(theme.circle[color], diameter), indices }));
+  svg.append(...moving.map(({ path }) => path));
+  const show = (t) => {
+    for (const { path, indices } of moving) {
+      path.setAttribute('d', dotsPath(indices.map((i) => positionAt(spec, i, t)), map));
+    }
+  };
+  return { svg, show };
+}
+
+function flowSize(spec, width) {
+  const [xs, ys] = flowDomain(spec);
+  const ratio = (ys[1] - ys[0]) / (xs[1] - xs[0]);
+  const inner = width - FLOW_MARGIN.left - FLOW_MARGIN.right;
+  return { width, height: Math.round(between(120, inner * ratio, 480) + FLOW_MARGIN.top + FLOW_MARGIN.bottom) };
+}

@@ -29,8 +29,8 @@ else
   # the time goes into the headers they share. The longest first, so that no core waits for a long one at the end.
   mapfile -t files < <({ sed -n "s|^ *\"file\": \"$PWD/\(.*\.c[px][px]\)\".*|\1|p" "$build/compile_commands.json"
     ls examples/*.cpp fuzz/*.cpp; } | sort -u | while read -r file; do
-      read -r first rest < <(sources_of "$file" | tr '\n' ' ')
-      [[ $first == "${FOLDER:-}"* ]] && echo "$(cat $first $rest | wc -c) $file"
+      mapfile -t sources < <(sources_of "$file")
+      if [[ ${sources[0]} == "${FOLDER:-}"* ]]; then echo "$(cat "${sources[@]}" | wc -c) $file"; fi
     done | sort -rn | cut -d ' ' -f 2)
 fi
 

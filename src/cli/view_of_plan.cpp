@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -88,7 +89,7 @@ report::PlanView view_of_plan(const Problem& problem, const Result& result, int 
       double* const cells = view.cells.mass.data() + (place / view.cells.row_step) * view.cells.columns;
       for (std::size_t j = 0; is_needed && j < m; ++j) cells[cell_of_column[j]] += row[j];
       if (clouds != nullptr && i % point_step == 0) {
-        double moved[2] = {};
+        std::array<double, 2> moved{};
         barycentric_projection(row, all_targets, moved);
         view.flow->moved.insert(view.flow->moved.end(), {moved[0], moved[1]});
       }

@@ -47,6 +47,7 @@ Json values_of(const std::vector<ClientFigures>& clients, Member member) {
 std::optional<std::size_t> slowest_of(const std::vector<ClientFigures>& clients) {
   if (clients.size() < 2) return std::nullopt;
   std::vector<double> seconds;
+  seconds.reserve(clients.size());
   for (const ClientFigures& one : clients) seconds.push_back(one.compute_seconds);
   const auto slowest = std::ranges::max_element(seconds);
   const auto index = static_cast<std::size_t>(slowest - seconds.begin());

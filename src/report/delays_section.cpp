@@ -112,7 +112,7 @@ std::optional<Section> delays_section(const RunRecord& run) {
   if (!has(run.summary, "delays")) return std::nullopt;
   const Json& delays = member(run.summary, "delays");
   Section section{"delays", "Delays"};
-  section.paragraphs.push_back(
+  section.paragraphs.emplace_back(
       "Asynchronous clients use the newest slices they have. A slice's staleness is the number of iterations by which "
       "it "
       "lags behind its user.");

@@ -71,7 +71,7 @@ std::optional<Section> overview_section(const RunRecord& run) {
   section.outcomes.push_back(outcome_of(summary));
   if (has(summary, "hint")) section.paragraphs.push_back(text(summary, "hint"));
   if (has(summary, "precision_is_reduced") && member(summary, "precision_is_reduced") == true) {
-    section.paragraphs.push_back("The precision was reduced: the result is right to that precision alone.");
+    section.paragraphs.emplace_back("The precision was reduced: the result is right to that precision alone.");
   }
   section.facts = {problem_facts(summary), result_facts(summary), way_facts(summary)};
   return section;

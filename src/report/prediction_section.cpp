@@ -1,6 +1,8 @@
 // Predictions of the cost model beside measurements (solve --explain).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/memory.hpp"
@@ -16,10 +18,9 @@ struct Predicted {
   bool are_bytes;
 };
 
-constexpr Predicted kPredictions[] = {{"seconds_per_iteration", "time per iteration", false},
-                                      {"total_seconds", "time to solve", false},
-                                      {"bytes_per_iteration", "bytes per iteration", true},
-                                      {"memory_bytes", "peak memory", true}};
+constexpr std::array kPredictions = {
+    Predicted{"seconds_per_iteration", "time per iteration", false}, Predicted{"total_seconds", "time to solve", false},
+    Predicted{"bytes_per_iteration", "bytes per iteration", true}, Predicted{"memory_bytes", "peak memory", true}};
 
 std::string amount_text(double value, bool are_bytes) {
   if (std::isnan(value)) return "not known";

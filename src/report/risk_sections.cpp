@@ -52,7 +52,7 @@ std::optional<Section> worst_case_section(const RunRecord& run) {
   const std::string status = text(run.summary, "status");
   section.outcomes.push_back({status == "converged" ? Verdict::good : Verdict::fair,
                               status == "converged" ? "Converged" : "Not converged: " + status});
-  section.paragraphs.push_back(
+  section.paragraphs.emplace_back(
       "The largest loss over all distributions whose transport cost from the observed days is at most the radius.");
   section.facts = {worst_case_facts(run.summary), risk_problem_facts(run.summary)};
   return section;

@@ -25,7 +25,7 @@ constexpr std::size_t kMostCurves = 12;
 void add_what_is_missing(Page& page) {
   page.footer = kFooter;
   if (chart_library().empty()) {
-    page.notes.push_back(
+    page.notes.emplace_back(
         "Charts are missing: this program was built without npm, which brings their library. The tables "
         "have the same numbers.");
   }

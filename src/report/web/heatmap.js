@@ -95,7 +95,7 @@ function heatmapPicture(spec, room) {
       ...baseOption(room),
       title: uprightName(axisName(spec.y, { unitName: spec.y.unit || '' }), room),
       grid: {
-        ...gridAround(rowNames, ['00'], room), show: true, backgroundColor: room.theme.gap, borderWidth: 0,
+        ...gridAround(rowNames, columns.data.filter((name) => name), room), show: true, backgroundColor: room.theme.gap, borderWidth: 0,
       },
       xAxis: below(columns, axisName(spec.x, { unitName: spec.x.unit || '' })),
       yAxis: rows,

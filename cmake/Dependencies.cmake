@@ -8,6 +8,14 @@ if(FEDSINKHORN_MPI)
   set(MPI_CXX_SKIP_MPICXX ON) # the old C++ bindings: unused, and full of warnings
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
+# Pages of runs that go on. Not where programs carry their libraries with them: this one needs many.
+find_package(PkgConfig QUIET)
+if(FEDSINKHORN_WATCH AND PkgConfig_FOUND AND NOT FEDSINKHORN_PORTABLE)
+  pkg_check_modules(httplib QUIET IMPORTED_TARGET cpp-httplib)
+endif()
+if(NOT TARGET PkgConfig::httplib)
+  message(STATUS "solve --watch is left out: there is no cpp-httplib")
+endif()
 
 # These come without (usable) CMake packages: find header and library, make a target.
 function(fedsinkhorn_find name header library)

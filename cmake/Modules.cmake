@@ -27,10 +27,11 @@ function(fedsinkhorn_compile_fast target)
                                            $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O0>)
 endfunction()
 
-# A module is the objects of a folder of src/; the libraries below are made of all of them.
-#   fedsinkhorn_module(folder [WITHOUT file ... | ONLY file ...] [LINK ...])
+# A module is the objects of a folder of src/; the libraries below are made of all of them. APART: not of this one, which
+# programs that need it add by fedsinkhorn_add_module.
+#   fedsinkhorn_module(folder [APART] [WITHOUT file ... | ONLY file ...] [LINK ...])
 function(fedsinkhorn_module folder)
-  cmake_parse_arguments(MODULE "" "" "WITHOUT;ONLY;LINK" ${ARGN})
+  cmake_parse_arguments(MODULE "APART" "" "WITHOUT;ONLY;LINK" ${ARGN})
   set(path ${PROJECT_SOURCE_DIR}/src/${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${path}/*.cpp ${path}/*.cu)
   if(MODULE_ONLY)
@@ -47,8 +48,19 @@ function(fedsinkhorn_module folder)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${target} PRIVATE ${MODULE_LINK} Threads::Threads)
   fedsinkhorn_private_settings(${target})
+  if(MODULE_APART)
+    set_property(TARGET ${target} PROPERTY FEDSINKHORN_LINK ${MODULE_LINK})
+    return()
+  endif()
   set_property(GLOBAL APPEND PROPERTY FEDSINKHORN_OBJECTS $<TARGET_OBJECTS:${target}>)
   set_property(GLOBAL APPEND PROPERTY FEDSINKHORN_LINK ${MODULE_LINK})
+endfunction()
+
+# Adds a module that is not in the libraries to a program.
+function(fedsinkhorn_add_module program folder)
+  get_target_property(link fedsinkhorn_${folder} FEDSINKHORN_LINK)
+  target_sources(${program} PRIVATE $<TARGET_OBJECTS:fedsinkhorn_${folder}>)
+  target_link_libraries(${program} PRIVATE ${link})
 endfunction()
 
 # fedsinkhorn-static: for our own programs and tests. fedsinkhorn (shared): what is installed; its dependencies are its

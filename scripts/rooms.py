@@ -14,7 +14,7 @@ LEVELS = [
     ["options"],
     ["simd", "io", "comm", "synthetic", "report"],
     ["privacy", "cost"],
-    ["problem", "kernel"],
+    ["problem", "kernel", "watch"],
     ["backend/cpu", "backend/cuda"],
     ["topology"],
     ["method", "mechanism"],

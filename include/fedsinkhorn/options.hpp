@@ -1,4 +1,4 @@
-// How to solve a problem. The defaults suit most problems. Every field except the last two has a flag in
+// How to solve a problem. The defaults suit most problems. Every field except the last three has a flag in
 // `fedsinkhorn solve` (docs/cli.md) and, except scenario and keys, an entry in src/options.
 #pragma once
 
@@ -93,6 +93,16 @@ struct Progress {
   bool is_on_the_way = false;  ///< epsilon is above the requested one: the errors are those of another problem
 };
 
+/// What one client has done so far; passed to Options::on_client_check.
+struct ClientProgress {
+  std::size_t client = 0;
+  std::int64_t iteration = 0;        ///< topology async: of its own, which the others need not have made
+  double compute_seconds = 0;        ///< transport simulated: virtual, like the next
+  double communication_seconds = 0;  ///< waiting for others included
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
 /// The largest Options::history.
 inline constexpr std::size_t kMostHistory = 64;
 
@@ -163,6 +173,9 @@ struct Options {
   const std::atomic<bool>* interrupt = nullptr;
   /// Called from the solving thread after each check. Must not throw.
   std::function<void(const Progress&)> on_check;
+  /// Called by every client of this process after each of its checks, by its own thread: several calls may run at the
+  /// same time. With clients in processes of their own, each process sees its client alone. Must not throw.
+  std::function<void(const ClientProgress&)> on_client_check;
 };
 
 }  // namespace fedsinkhorn

@@ -30,6 +30,7 @@ struct SolveArguments {
   bool quiet = false;
   bool explain = false;
   std::string profile;
+  std::string watch;  // where a live page is served; empty: there is none
 };
 
 /// Converts the arguments to library options. Throws InputError naming field or flag.

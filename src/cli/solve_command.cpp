@@ -21,6 +21,7 @@
 #include "fedsinkhorn/error.hpp"
 #include "options/option_table.hpp"
 #include "registry/registry.hpp"
+#include "watch/watch_address.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -93,6 +94,11 @@ void add_output_options(CLI::App& command, SolveArguments& arguments) {
                 "Also write report.html, a page to look at: convergence, clients, bytes, the plan")
       ->group("Output");
   command
+      .add_flag("--watch", arguments.watch,
+                "Serve a live page about the run to this machine while it goes on, and print its address; "
+                "--watch=ADDRESS[:PORT] says where, on the loopback interface")
+      ->group("Output");
+  command
       .add_flag("--explain", arguments.explain,
                 "Predict time, bytes and memory, and show them beside what was measured; calibrates first for a second "
                 "or two unless there is a --profile")
@@ -132,6 +138,7 @@ void check_output(const SolveArguments& arguments) {
   const OutputPlan& output = arguments.output;
   if (output.plan && output.folder.empty()) throw InputError("--plan", "has nowhere to go", "add --output DIR");
   if (output.report && output.folder.empty()) throw InputError("--report", "has nowhere to go", "add --output DIR");
+  if (!arguments.watch.empty()) (void)parse_watch_address(arguments.watch);
   if (output.keep_local && output.folder.empty()) {
     throw InputError("--keep-local", "has nowhere to go", "add --output DIR");
   }
@@ -152,6 +159,7 @@ void add_solve_command(CLI::App& app, int& status) {
   add_output_options(*command, *arguments);
   command->callback([arguments, &status] {
     arguments->output.keep_local = arguments->options.keep_local;
+    if (arguments->watch == "true") arguments->watch = WatchAddress{}.host;  // CLI11's word for a flag without a value
     try {
       status = run_solve(*arguments);
     } catch (const InputError& error) {

@@ -14,6 +14,7 @@
 #include "cli/clients.hpp"
 #include "cli/delivery.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/live_page.hpp"
 #include "cli/run_with_clients.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "cli/summary_table.hpp"
@@ -101,9 +102,40 @@ Profile profile_of(const SolveArguments& arguments, const SolveShape& shape, con
   return profile;
 }
 
+/// Only client 0 knows the errors: its process serves the page.
+void open_live_page(const SolveArguments& arguments, const std::vector<std::unique_ptr<Inputs>>& inputs,
+                    const Options& options, const Clients& clients, LivePage& page) {
+  if (arguments.watch.empty() || clients.first != 0) return;
+  const SolveShape known = shape_known_here(inputs, arguments.files, options, clients);
+  const bool knows_rows = clients.share_process() || !arguments.files.in_parts();
+  const LiveShape shape{
+      knows_rows ? known.rows : 0,    known.columns, known.targets, clients.all, clients.share_process(),
+      inputs.front()->problem.epsilon};
+  page.open(arguments.watch, describe_live(shape, options, arguments.output.folder));
+}
+
+/// The network of the profile, where one is simulated; checks what --explain needs.
+std::optional<Profile> take_profile(const SolveArguments& arguments, const Clients& clients,
+                                    const std::vector<std::unique_ptr<Inputs>>& inputs, Options& options) {
+  const bool simulates = transports().find(options.transport, "--transport").simulates;
+  if (simulates && !arguments.profile.empty()) {
+    const std::uint64_t seed = options.scenario.seed;
+    options.scenario =
+        scenario_of(read_profile(arguments.profile), shape_known_here(inputs, arguments.files, options, clients));
+    options.scenario.seed = seed;
+  }
+  if (arguments.explain && arguments.profile.empty() && (simulates || (clients.session && clients.sums))) {
+    throw InputError("--explain", simulates ? "a simulated network is not measured" : "a server does not calibrate",
+                     "give a --profile");
+  }
+  if (arguments.explain && !arguments.profile.empty()) return read_profile(arguments.profile);
+  return std::nullopt;
+}
+
 int solve_files(SolveArguments arguments, Clients& clients) {
   Options options;
   std::vector<std::unique_ptr<Inputs>> inputs;
+  LivePage page;
   clients.agree_on([&] {
     check_output(arguments);
     options = take_options(arguments);
@@ -115,17 +147,8 @@ int solve_files(SolveArguments arguments, Clients& clients) {
   const bool simulates = transports().find(options.transport, "--transport").simulates;
   std::optional<Profile> profile;
   clients.agree_on([&] {
-    if (simulates && !arguments.profile.empty()) {
-      const std::uint64_t seed = options.scenario.seed;
-      options.scenario =
-          scenario_of(read_profile(arguments.profile), shape_known_here(inputs, arguments.files, options, clients));
-      options.scenario.seed = seed;
-    }
-    if (arguments.explain && arguments.profile.empty() && (simulates || (clients.session && clients.sums))) {
-      throw InputError("--explain", simulates ? "a simulated network is not measured" : "a server does not calibrate",
-                       "give a --profile");
-    }
-    if (arguments.explain && !arguments.profile.empty()) profile = read_profile(arguments.profile);
+    profile = take_profile(arguments, clients, inputs, options);
+    open_live_page(arguments, inputs, options, clients, page);
   });
   if (arguments.explain && !profile) {
     profile = profile_of(arguments, shape_known_here(inputs, arguments.files, options, clients), clients);
@@ -142,6 +165,8 @@ int solve_files(SolveArguments arguments, Clients& clients) {
       progress.update(now);
     };
   }
+  page.follow(options);
+  page.announce();
   options.interrupt = &StopOnSignal::requested();
   const StopOnSignal stop_on_signal;  // also while results are written
   Result result = [&] {
@@ -150,6 +175,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     } catch (const ClientLost& lost) {
       progress.clear();
       delivery.write_what_is_left(options, lost.so_far().get(), lost);
+      page.finish("a client was lost");
       throw;
     }
   }();
@@ -166,7 +192,8 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     print_outcome(result, options, inputs.front()->problem.epsilon, arguments.output.folder, arguments.quiet);
     std::fflush(nullptr);
   }
-  clients.part();  // all results are written: losing a client no longer matters
+  page.finish(result);  // while the others are there: mpirun may end who is left
+  clients.part();       // all results are written: losing a client no longer matters
   // Only one rank returns the status: as soon as a rank ends with a status other than 0, mpirun kills the rest.
   return result.this_client == 0 ? exit_status(result.status) : kConverged;
 }

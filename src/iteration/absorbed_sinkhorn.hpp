@@ -20,6 +20,7 @@
 // converged, must potentials be absorbed), so they are based on numbers that all clients share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,6 +64,10 @@ class AbsorbedSinkhorn {
 
   /// Made by this client, over all targets.
   [[nodiscard]] std::int64_t iterations_made() const { return made_here_; }
+  /// Those made when `iteration` is checked, which may be ahead of the last round.
+  [[nodiscard]] std::int64_t iterations_made(std::int64_t iteration) const {
+    return made_here_ + std::max<std::int64_t>(0, iteration - iteration_);
+  }
   [[nodiscard]] std::int64_t absorptions() const { return absorptions_; }
   [[nodiscard]] std::size_t targets_solved_alone() const { return solved_alone_; }
   [[nodiscard]] std::int64_t rejected() const { return pace().rejected; }

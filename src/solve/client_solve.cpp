@@ -25,6 +25,7 @@
 #include "registry/registry.hpp"
 #include "solve/check_options.hpp"
 #include "solve/choose_backend.hpp"
+#include "solve/client_checks.hpp"
 #include "solve/gather_result.hpp"
 #include "solve/given_units.hpp"
 #include "solve/link.hpp"
@@ -60,8 +61,12 @@ struct Solved {
   ClientReport report;
 };
 
-Solved solve_precisely(const CheckedProblem& problem, const Options& options, Communicator& clock) {
-  Monitor monitor(options, problem, clock);
+Solved solve_precisely(const CheckedProblem& problem, const Options& options, CountingCommunicator& traffic) {
+  const auto own = [&, begun = traffic.now()](const Progress& now) {
+    return ClientProgress{problem.client, now.iteration, traffic.now() - begun};
+  };
+  const Options checking = with_client_checks(options, traffic, own);
+  Monitor monitor(checking, problem, traffic);
   Solved solved;
   std::vector<Evaluation> evaluations;
   for (PreciseOutcome& precise : precise_sinkhorn(problem, monitor)) {
@@ -116,6 +121,15 @@ void check_method_and_topology(const MethodEntry& method, const TopologyEntry& e
   }
 }
 
+/// own_pace: what counts this client's iterations, if they are not those of all. Both may be set later.
+OwnProgress progress_of(std::size_t client, const std::unique_ptr<Topology>& topology,
+                        const AbsorbedSinkhorn* const& own_pace) {
+  return [=, &topology, &own_pace](const Progress& now) {
+    const std::int64_t made = own_pace != nullptr ? own_pace->iterations_made(now.iteration) : now.iteration;
+    return ClientProgress{client, made, topology->compute_seconds()};
+  };
+}
+
 /// If a client is lost, `solved` has what is known.
 void solve_fast(const CheckedProblem& problem, const Options& options, const TopologyEntry& entry,
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
@@ -137,13 +151,16 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     topology = make_topology(entry, {problem, effective, clients, blocks});
     check_method_and_topology(method, entry, options, problem, *topology);
   });
-  Monitor monitor(options, problem, traffic);
+  const AbsorbedSinkhorn* own_pace = nullptr;
+  const Options checking = with_client_checks(options, traffic, progress_of(problem.client, topology, own_pace));
+  Monitor monitor(checking, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
   const Pacing pacing{method, differences_kept(options, problem.targets),
                       most_differences_kept(options, problem.targets), simd.sums,
                       clients.size() == 1 && computing.device >= 0};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
+  if (entry.is_asynchronous) own_pace = &sinkhorn;
   // Describes the run, whether it finished or lost a client.
   const auto describe = [&](Result& result) {
     result.trace = monitor.take_trace();

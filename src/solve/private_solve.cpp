@@ -6,6 +6,7 @@
 #include "problem/private_problem.hpp"
 #include "registry/registry.hpp"
 #include "solve/choose_backend.hpp"
+#include "solve/client_checks.hpp"
 #include "solve/gather_result.hpp"
 #include "solve/memory_needs.hpp"
 
@@ -85,18 +86,21 @@ Result solve_privately(const Problem& problem, const Options& options, const Top
   const auto seconds = [&] { return traffic.now() - begun; };
   const StopRequest stop(options.interrupt);
   const std::unique_ptr<RandomBits> random = random_bits_for(options, clients.rank());
+  const Options checking = with_client_checks(options, traffic, [&](const Progress& now) {
+    return ClientProgress{checked.client, now.iteration, iteration.compute_seconds()};
+  });
   const auto on_release = [&](std::int64_t number, std::int64_t last, double error) {
     trace.push_back(
         {.iteration = number, .seconds = seconds(), .error_a = kUnknown, .error_b = error, .epsilon = checked.epsilon});
-    if (!options.on_check) return;
-    options.on_check({.iteration = number,
-                      .max_iterations = last,
-                      .seconds = seconds(),
-                      .error_a = kUnknown,
-                      .error_b = error,
-                      .tolerance = options.tolerance,
-                      .targets_left = checked.targets,
-                      .epsilon = checked.epsilon});
+    if (!checking.on_check) return;
+    checking.on_check({.iteration = number,
+                       .max_iterations = last,
+                       .seconds = seconds(),
+                       .error_a = kUnknown,
+                       .error_b = error,
+                       .tolerance = options.tolerance,
+                       .targets_left = checked.targets,
+                       .epsilon = checked.epsilon});
   };
   const Released released =
       mechanism.run({checked, options, iteration, topology.is_asynchronous, stop, *random, on_release, nullptr});

@@ -199,7 +199,10 @@ RunResult run_program(const Arguments& program, const std::vector<std::string>& 
     std::array<pollfd, 2> ready = {pollfd{out.reading(), POLLIN, 0}, pollfd{err.reading(), POLLIN, 0}};
     if (::poll(ready.data(), ready.size(), milliseconds_until(deadline)) <= 0) continue;
     if (ready[0].revents != 0) out.drain(result.out);
-    if (ready[1].revents != 0) err.drain(result.err);
+    if (ready[1].revents != 0) {
+      err.drain(result.err);
+      if (options.hear) options.hear(child, result.err);
+    }
     signal_if_due();
     if (result.signal_sent && result.answer_seconds < 0 && !options.answer.empty() &&
         has_said(options.answer, said_before)) {

@@ -33,6 +33,8 @@ struct RunOptions {
   int signal = 0;
   /// Done instead of sending a signal, given the child's process number; true: it counts as sent.
   std::function<bool(int)> act{};
+  /// Called with the child's process number and all of its standard error whenever there is more of it.
+  std::function<void(int, const std::string&)> hear{};
   /// What is expected on standard error after the signal, see RunResult::answer_seconds.
   std::string answer{};
 };

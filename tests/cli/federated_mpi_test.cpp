@@ -79,8 +79,8 @@ TEST_F(Mpirun, RanksWithDifferentOptions) {
 
 TEST_F(Mpirun, AnOutputThatOneRankHasNot) {
   const auto before = snapshot(folder());
-  const RunResult result = run_parts(
-      {{1, solve("--cost C.npy")}, {2, words_of("solve --epsilon 0.1 --threads 1 --quiet --cost C.npy")}});
+  const RunResult result =
+      run_parts({{1, solve("--cost C.npy")}, {2, words_of("solve --epsilon 0.1 --threads 1 --quiet --cost C.npy")}});
   expect_refused(result, {"--output", "all clients"}, before);
 }
 

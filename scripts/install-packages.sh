@@ -7,7 +7,7 @@ set -euo pipefail
 
 # package, or package=command when a command of that name from anywhere else will do.
 build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-serial-dev libcli11-dev nlohmann-json3-dev
-       libfmt-dev libboost-dev libmpfr-dev libgmp-dev libsodium-dev libcsv-dev
+       libfmt-dev libboost-dev libmpfr-dev libgmp-dev libsodium-dev libcsv-dev libcpp-httplib-dev
        libgtest-dev libvalijson-dev libglpk-dev libopenmpi-dev openmpi-bin pkg-config=pkg-config python3=python3 npm=npm)
 lint=(clang-format=clang-format clang-tidy=clang-tidy)
 clang=(clang=clang++)

@@ -12,6 +12,7 @@
 #include "core/processors.hpp"
 #include "registry/registry.hpp"
 #include "simd/simd.hpp"
+#include "watch/watch_server.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -37,6 +38,7 @@ void print_info() {
   line("topologies", names(topologies()));
   line("methods", names(methods()));
   line("MPI", build_info::kMpi ? "yes" : "not in this build");
+  line("live pages", serves_pages() ? "yes" : "not in this build");
   if (!build_info::kCuda) return line("CUDA", "not in this build");
   if (const std::string why_none = cuda::why_no_device(); !why_none.empty()) line("CUDA", why_none);
   for (const cuda::DeviceDescription& device : cuda::devices()) {

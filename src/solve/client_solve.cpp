@@ -121,12 +121,18 @@ void check_method_and_topology(const MethodEntry& method, const TopologyEntry& e
   }
 }
 
-/// own_pace: what counts this client's iterations, if they are not those of all. Both may be set later.
-OwnProgress progress_of(std::size_t client, const std::unique_ptr<Topology>& topology,
-                        const AbsorbedSinkhorn* const& own_pace) {
-  return [=, &topology, &own_pace](const Progress& now) {
-    const std::int64_t made = own_pace != nullptr ? own_pace->iterations_made(now.iteration) : now.iteration;
-    return ClientProgress{client, made, topology->compute_seconds()};
+/// What a client's progress is read from.
+struct OwnSources {
+  std::size_t client;
+  const Topology& topology;
+  const AbsorbedSinkhorn* own_pace = nullptr;  ///< counts its iterations, if they are not those of all
+};
+
+/// The sources must outlive the result.
+OwnProgress progress_of(const OwnSources& own) {
+  return [&own](const Progress& now) {
+    const std::int64_t made = own.own_pace != nullptr ? own.own_pace->iterations_made(now.iteration) : now.iteration;
+    return ClientProgress{own.client, made, own.topology.compute_seconds()};
   };
 }
 
@@ -151,8 +157,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     topology = make_topology(entry, {problem, effective, clients, blocks});
     check_method_and_topology(method, entry, options, problem, *topology);
   });
-  const AbsorbedSinkhorn* own_pace = nullptr;
-  const Options checking = with_client_checks(options, traffic, progress_of(problem.client, topology, own_pace));
+  OwnSources own{problem.client, *topology};
+  const Options checking = with_client_checks(options, traffic, progress_of(own));
   Monitor monitor(checking, problem, traffic);
   std::vector<Outcome>& outcomes = solved.outcomes;
   const Pacing pacing{method, differences_kept(options, problem.targets),
@@ -160,7 +166,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
                       clients.size() == 1 && computing.device >= 0};
   AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
-  if (entry.is_asynchronous) own_pace = &sinkhorn;
+  if (entry.is_asynchronous) own.own_pace = &sinkhorn;
   // Describes the run, whether it finished or lost a client.
   const auto describe = [&](Result& result) {
     result.trace = monitor.take_trace();

@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Requests of browsers have some hundred bytes.
-constexpr std::size_t kLargestRequest = 64 * 1024;
+constexpr std::size_t kLargestRequest = std::size_t{1} << 16U;
 constexpr std::chrono::milliseconds kForHangingUp{250};
 
 /// Whether the socket is ready for that (or has failed, which the next call will tell) by then.

@@ -4,6 +4,8 @@
 
 namespace fedsinkhorn {
 
+bool serves_pages() { return false; }
+
 class WatchServer::Server {
  public:
   std::string url;

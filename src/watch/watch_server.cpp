@@ -266,6 +266,8 @@ class WatchServer::Server final : private httplib::Server {
   std::thread accepting_;
 };
 
+bool serves_pages() { return true; }
+
 WatchServer::WatchServer(const LiveRun& run, const WatchAddress& address, const WatchLimits& limits) {
   const KeepSigpipe keep;
   server_ = std::make_unique<Server>(run, address, limits);

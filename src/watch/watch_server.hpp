@@ -11,6 +11,9 @@
 
 namespace fedsinkhorn {
 
+/// Whether this build has a server; without one, WatchServer refuses.
+[[nodiscard]] bool serves_pages();
+
 /// How long a server is patient, and with how many. Tests have less time.
 struct WatchLimits {
   std::chrono::milliseconds between_events{250};

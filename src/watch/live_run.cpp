@@ -5,8 +5,8 @@
 namespace fedsinkhorn {
 namespace {
 
-/// More than a screen has columns.
-constexpr std::size_t kMostPoints = 2000;
+/// Enough for a smooth curve. All of them are sent anew with every event: 2,000 took 1.2 % of a core.
+constexpr std::size_t kMostPoints = 500;
 
 }  // namespace
 

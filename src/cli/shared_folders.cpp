@@ -6,8 +6,6 @@
 
 #include "cli/solve_inputs.hpp"
 #include "cli/solve_outputs.hpp"
-#include "comm/agreement.hpp"
-#include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn {
 
@@ -25,7 +23,6 @@ fs::path SharedFolders::staging_of(std::size_t client) const {
 
 void SharedFolders::prepare(const std::function<std::vector<std::string>(std::size_t client)>& inputs_of,
                             bool in_parts) {
-  refuse_if_ranks_differ();
   if (!are_wanted()) return;
   // All ranks look before any creates a folder: they may share one, and the last to leave removes it.
   std::map<std::size_t, std::vector<fs::path>> missing;
@@ -53,16 +50,6 @@ void SharedFolders::prepare(const std::function<std::vector<std::string>(std::si
     find_leaders_in_process();
   } else {
     find_leaders_among_ranks();
-  }
-}
-
-/// Ranks may be started with different arguments.
-void SharedFolders::refuse_if_ranks_differ() const {
-  if (clients_.share_process()) return;
-  std::vector<bool> wanted_and_not = {are_wanted(), !are_wanted()};
-  any_of_all(clients_.collectives(), wanted_and_not);
-  if (wanted_and_not[0] && wanted_and_not[1]) {
-    throw InputError("--output", "some clients have it, others do not", "give it to all clients, or to none");
   }
 }
 

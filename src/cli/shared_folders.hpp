@@ -44,7 +44,6 @@ class SharedFolders {
   std::map<std::size_t, std::unique_ptr<OutputSet>> sets{};        ///< by leader
 
  private:
-  void refuse_if_ranks_differ() const;
   void find_leaders_in_process();
   void find_leaders_among_ranks();
   void commit(std::size_t leader);

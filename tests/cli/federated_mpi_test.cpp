@@ -77,13 +77,6 @@ TEST_F(Mpirun, RanksWithDifferentOptions) {
   expect_refused(result, {"--tolerance", "client 2", "1e-06"}, before);
 }
 
-TEST_F(Mpirun, AnOutputThatOneRankHasNot) {
-  const auto before = snapshot(folder());
-  const RunResult result =
-      run_parts({{1, solve("--cost C.npy")}, {2, words_of("solve --epsilon 0.1 --threads 1 --quiet --cost C.npy")}});
-  expect_refused(result, {"--output", "all clients"}, before);
-}
-
 TEST_F(Mpirun, RanksWithDifferentMasses) {
   const auto before = snapshot(folder());
   const RunResult result = run_parts({{1, solve("--cost C.npy")}, {1, solve("--cost C.npy --a a.npy")}});

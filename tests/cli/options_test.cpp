@@ -333,8 +333,9 @@ using Words = std::vector<std::string>;
 
 TEST_F(CompletionTest, Commands) {
   EXPECT_EQ(offered("fedsinkhorn sol"), Words{"solve"});
-  EXPECT_EQ(offered("fedsinkhorn ''"), (Words{"--help", "--version", "calibrate", "demo", "generate", "generate-market",
-                                              "help", "info", "plan", "predict", "privacy", "risk", "solve"}));
+  EXPECT_EQ(offered("fedsinkhorn ''"),
+            (Words{"--help", "--version", "calibrate", "demo", "generate", "generate-market", "help", "info", "plan",
+                   "predict", "privacy", "report", "risk", "solve"}));
   EXPECT_EQ(offered("fedsinkhorn help gen"), (Words{"generate", "generate-market"}));
   EXPECT_EQ(offered("fedsinkhorn privacy ''"), (Words{"--help", "account", "calibrate", "explain", "key"}));
 }

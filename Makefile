@@ -35,7 +35,7 @@ test-simd: build ## Run the tests that do arithmetic under every other instructi
 test-browser: build/build.ninja packages-browser ## Look at reports with Chromium; screenshots in build/browser/screenshots
 	npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund --loglevel=error
 	cmake --build --preset release --target fedsinkhorn-cli
-	ctest --preset release -R '^browser\.' -V
+	BROWSER_TESTS=required ctest --preset release -R '^browser\.' -V
 
 test-gpu: with-gpu ## Build and run the tests that need a GPU; without one each is skipped and says why
 	cmake --build --preset release --target gpu-tests

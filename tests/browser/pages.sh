@@ -1,16 +1,23 @@
 #!/usr/bin/env bash
 # Reports of real runs, looked at by a real browser.
-#   tests/browser/pages.sh PROGRAM FOLDER
-# Runs the program, writes the pages to FOLDER and screenshots to FOLDER/screenshots. Exit status 77: skipped, as Chromium
-# or what npm installs is not there.
+#   tests/browser/pages.sh PROGRAM FOLDER CHARTS
+# Runs the program, writes the pages to FOLDER and screenshots to FOLDER/screenshots. CHARTS: the chart library, for sample
+# pages. Exit status 77: skipped, as Chromium or what npm installs is not there; 1 if BROWSER_TESTS is "required".
 set -euo pipefail
 program=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
+export CHART_LIBRARY=$(realpath "$3")
 here=$(dirname "$(realpath "$0")")
 
-command -v node > /dev/null || { echo "skipped: there is no node"; exit 77; }
-[[ -d $here/node_modules ]] || { echo "skipped: run 'make test-browser', which installs what this needs"; exit 77; }
+skip() {
+  echo "skipped: $1"
+  [[ ${BROWSER_TESTS:-} == required ]] && exit 1
+  exit 77
+}
+command -v node > /dev/null || skip "there is no node"
+[[ -d $here/node_modules ]] || skip "run 'make test-browser', which installs what this needs"
+[[ -s $CHART_LIBRARY ]] || skip "this build has no charts"
 
 cd "$folder"
 rm -rf demo delays private explained runs market risk '<b>odd<script>' screenshots -- *.html
@@ -36,4 +43,7 @@ for run in demo delays private explained runs risk; do
 done
 "$program" report '<b>odd<script>' -o odd.html >> log 2>&1
 pages+=("$folder/odd.html")
-exec node "$here/run.mjs" "${pages[@]}" --samples --screenshots "$folder/screenshots"
+status=0
+node "$here/run.mjs" "${pages[@]}" --samples --screenshots "$folder/screenshots" || status=$?
+((status != 77)) || skip "see above"
+exit $status

@@ -59,7 +59,10 @@ double tilted_maximum(const double* cost, double least, std::size_t columns, con
     auto costs = hn::Load(d, rest.cost);
     best = hn::Max(best, tilted(d, hn::Load(d, rest.loss), multiplier, base, costs));
   }
-  return hn::GetLane(hn::MaxOfLanes(d, best));
+  // Not MaxOfLanes: without vectors, Highway's never gives less than the smallest finite number.
+  HWY_ALIGN double of_lanes[kMostLanes];
+  hn::Store(best, d, of_lanes);
+  return *std::max_element(of_lanes, of_lanes + lanes);
 }
 
 struct TiltedTerms {

@@ -1,111 +1,99 @@
-// fedsinkhorn-experiments NAME [SEEDS [N]] [--output DIR]: the tables of docs/simulation.md, docs/performance.md and
-// docs/privacy-study.md.
+// fedsinkhorn-experiments: the studies of the paper and of docs/, by name.
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
+#include <CLI/CLI.hpp>
 #include <exception>
 #include <filesystem>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string_view>
-#include <vector>
+#include <string>
 
-#include "experiments.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "io/atomic_file.hpp"
+#include "report/number_text.hpp"
+#include "reproduction.hpp"
+#include "runner.hpp"
+#include "study.hpp"
 
 namespace {
 
+using namespace fedsinkhorn;
 using namespace fedsinkhorn::experiments;
+namespace fs = std::filesystem;
 
-/// What the command line asks for; 0 and empty: not given.
+constexpr int kBadUsage = 2;
+constexpr int kFailed = 1;
+
 struct Arguments {
-  std::string_view name;
-  std::size_t seeds = 0;
-  std::size_t n = 0;
-  std::filesystem::path output;
+  std::string name;
+  std::string scale = "machine";
+  std::string transport = "threads";
+  std::string output = "studies";
+  std::string records = "docs/reproduction";
 };
 
-void require_no_files(const Arguments& arguments) {
-  if (!arguments.output.empty()) throw std::invalid_argument("this experiment writes no files: leave out --output");
-}
-
-template <void (*run)(std::size_t seeds)>
-void of_one_size(const Arguments& arguments) {
-  if (arguments.n != 0) throw std::invalid_argument("this experiment is of one size: leave out N");
-  require_no_files(arguments);
-  run(arguments.seeds);
-}
-
-template <void (*run)(std::size_t seeds, std::size_t n)>
-void of_any_size(const Arguments& arguments) {
-  require_no_files(arguments);
-  run(arguments.seeds, arguments.n);
-}
-
-void with_files(const Arguments& arguments) { privacy(arguments.seeds, arguments.n, arguments.output); }
-
-struct Experiment {
-  std::string_view name;
-  std::string_view question;
-  void (*run)(const Arguments& arguments);
-};
-constexpr std::array kExperiments = {
-    Experiment{"async-robustness", "does every asynchronous run converge?", of_one_size<async_robustness>},
-    Experiment{"async-damping", "does damping help?", of_one_size<async_damping>},
-    Experiment{"async-staleness", "when should a client rather wait?", of_one_size<async_staleness>},
-    Experiment{"async-straggler", "from which straggler on does it pay not to wait?", of_one_size<async_straggler>},
-    Experiment{"acceleration", "in how many rounds do the methods get there?", of_any_size<acceleration>},
-    Experiment{"privacy", "what does noise cost, mechanism by mechanism? (writes files)", with_files},
-};
-
-int usage() {
-  fmt::print(stderr, "usage: fedsinkhorn-experiments NAME [SEEDS [N]] [--output DIR]\n");
-  for (const Experiment& experiment : kExperiments) {
-    fmt::print(stderr, "  {:<18} {}\n", experiment.name, experiment.question);
+void list_studies() {
+  for (const Study& study : studies()) {
+    fmt::print("{:<20} {}{}\n", study.name, study.question,
+               study.paper.empty() ? "" : fmt::format(" [{}]", study.paper));
   }
-  return 2;
 }
 
-std::optional<std::size_t> positive_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (wrong != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
-  return number;
+Setting setting_of(const Arguments& arguments) {
+  Setting setting;
+  setting.transport = arguments.transport;
+  for (const Scale scale : {Scale::smoke, Scale::machine, Scale::paper}) {
+    if (arguments.scale == name_of(scale)) setting.scale = scale;
+  }
+  return setting;
 }
 
-/// Empty if the command line is not understood.
-std::optional<Arguments> parse(std::span<char* const> words) {
-  Arguments arguments;
-  std::vector<std::string_view> plain;
-  for (std::size_t k = 0; k < words.size(); ++k) {
-    if (std::string_view(words[k]) != "--output") {
-      plain.emplace_back(words[k]);
-    } else if (++k < words.size()) {
-      arguments.output = words[k];
-    } else {
-      return std::nullopt;
-    }
+void run_one(const Study& study, const Arguments& arguments) {
+  const fs::path folder = fs::path(arguments.output) / std::string(study.name);
+  const RunCount count = run_study(study, setting_of(arguments), folder);
+  fmt::print("{}: {} cell{} measured, {} kept; {}\n", study.name, count.measured, count.measured == 1 ? "" : "s",
+             count.kept, display_name(folder));
+  std::fflush(stdout);
+}
+
+void run_named(const Arguments& arguments) {
+  if (arguments.name == "list") return list_studies();
+  if (arguments.name == "all") {
+    for (const Study& study : studies()) run_one(study, arguments);
+    return;
   }
-  if (plain.empty() || plain.size() > 3) return std::nullopt;
-  arguments.name = plain[0];
-  for (std::size_t k = 1; k < plain.size(); ++k) {
-    const std::optional<std::size_t> number = positive_number(plain[k]);
-    if (!number) return std::nullopt;
-    (k == 1 ? arguments.seeds : arguments.n) = *number;
+  if (arguments.name == "markdown") {
+    write_file_atomically(arguments.output, reproduction_markdown(arguments.records));
+    return;
   }
-  return arguments;
+  const Study* const study = find_study(arguments.name);
+  if (study == nullptr) {
+    throw InputError(arguments.name, "is no study", "'fedsinkhorn-experiments list' names them");
+  }
+  run_one(*study, arguments);
 }
 
 int run(int argc, char** argv) {
-  const std::optional<Arguments> arguments = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
-  if (!arguments) return usage();
-  for (const Experiment& experiment : kExperiments) {
-    if (experiment.name != arguments->name) continue;
-    experiment.run(*arguments);
-    return 0;
+  CLI::App app{"Runs a study and keeps a record of every cell. A run that was stopped goes on where it was."};
+  app.name("fedsinkhorn-experiments");
+  Arguments arguments;
+  app.add_option(
+         "name", arguments.name,
+         "A study; 'all' of them; 'list' their names; or 'markdown': --output FILE from the records of a folder")
+      ->required();
+  app.add_option("records", arguments.records, "markdown: the folder")->type_name("DIR");
+  app.add_option("--scale", arguments.scale, "smoke: seconds; machine: minutes on two cores; paper: the paper's sizes")
+      ->check(CLI::IsMember({"smoke", "machine", "paper"}));
+  app.add_option("--transport", arguments.transport, "Of clients that are timed: threads of this process, or mpirun's")
+      ->check(CLI::IsMember({"threads", "mpi"}));
+  app.add_option("--output", arguments.output, "Records go to a folder named after the study in it")->type_name("DIR");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "fedsinkhorn-experiments: {}; see --help\n", error.what());
+    return kBadUsage;
   }
-  return usage();
+  run_named(arguments);
+  return 0;
 }
 
 }  // namespace
@@ -113,8 +101,11 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const InputError& error) {
+    fmt::print(stderr, "fedsinkhorn-experiments: {}\n", error.what());
+    return kBadUsage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "fedsinkhorn-experiments: {}\n", error.what());
-    return 1;
+    return kFailed;
   }
 }

@@ -9,12 +9,16 @@
 #include "core/printable.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
+#include "report/record_json.hpp"
 #include "report/run_page.hpp"
+#include "report/study_page.hpp"
 
 namespace fedsinkhorn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kRight = "name the --output folder of a solve, of a risk run or of a study";
 
 struct ReportArguments {
   std::string folder;
@@ -24,15 +28,16 @@ struct ReportArguments {
 void run_report(const ReportArguments& arguments) {
   std::error_code failure;
   if (!fs::is_directory(arguments.folder, failure)) {
-    throw InputError(arguments.folder, "is not a folder", "name the --output folder of a solve or of a risk run");
+    throw InputError(arguments.folder, "is not a folder", kRight);
   }
   const fs::path output =
       arguments.output.empty() ? fs::path(arguments.folder) / "report.html" : fs::path(arguments.output);
   const report::Page page = [&] {
     try {
-      return report::page_of_folder(arguments.folder);
+      return report::study_folders(arguments.folder).empty() ? report::page_of_folder(arguments.folder)
+                                                             : report::page_of_studies(arguments.folder);
     } catch (const report::RecordError& error) {
-      throw InputError(arguments.folder, error.what(), "name the --output folder of a solve or of a risk run");
+      throw InputError(arguments.folder, error.what(), kRight);
     }
   }();
   for (const std::string& note : page.notes) fmt::print(stderr, "fedsinkhorn: note: {}\n", printable_line(note));
@@ -44,8 +49,8 @@ void run_report(const ReportArguments& arguments) {
 
 void add_report_command(CLI::App& app) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* command = app.add_subcommand("report", "Write an HTML page about a run, or about several");
-  command->add_option("folder", arguments->folder, "What a run has written, or a folder of such folders")
+  CLI::App* command = app.add_subcommand("report", "Write an HTML page about a run, several runs, or studies");
+  command->add_option("folder", arguments->folder, "What a run or a study has written, or a folder of such folders")
       ->type_name("DIR")
       ->required();
   command->add_option("-o,--output", arguments->output, "The page; by default report.html in the folder")

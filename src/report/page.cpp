@@ -51,6 +51,7 @@ void write_section(Out out, const Section& section) {
     fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"{}>{}</div>\n",
                    escaped(table.caption), id_attribute(table.id), table_html(table));
   }
+  for (const std::string& text : section.closing) fmt::format_to(out, "<p>{}</p>\n", escaped(text));
   fmt::format_to(out, "</section>\n");
 }
 

@@ -55,6 +55,7 @@ struct Section {
   std::vector<Facts> facts{};
   std::vector<Chart> charts{};
   std::vector<Table> tables{};
+  std::vector<std::string> closing{};  ///< paragraphs after the tables
 };
 
 struct Page {

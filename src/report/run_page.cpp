@@ -3,33 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/printable.hpp"
 #include "report/number_text.hpp"
+#include "report/page_footer.hpp"
 #include "report/sections.hpp"
-#include "report/web_assets.hpp"
 
 namespace fedsinkhorn::report {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFooter =
-    "Written by fedsinkhorn report. All data is in this file; nothing is loaded from elsewhere.";
 /// Of folders side by side; more would be neither read nor drawn in reasonable time.
 constexpr std::size_t kMostRuns = 1000;
 /// Curves that can still be told apart.
 constexpr std::size_t kMostCurves = 12;
-
-void add_what_is_missing(Page& page) {
-  page.footer = kFooter;
-  if (chart_library().empty()) {
-    page.notes.emplace_back(
-        "Charts are missing: this program was built without npm, which brings their library. The tables "
-        "have the same numbers.");
-  }
-}
 
 std::string lead_of(const RunRecord& run) {
   const Json& summary = run.summary;
@@ -73,7 +61,7 @@ Chart curves_chart(const std::vector<RunRecord>& runs) {
     if (run.trace.empty() || series.size() == kMostCurves) continue;
     Json points = Json::array();
     for (const TracePoint& point : run.trace) {
-      points.push_back({point.iteration, number_or_null(std::fmax(point.error_a, point.error_b))});
+      points.push_back({point.iteration, number_or_null(point.error_b)});
     }
     series.push_back({{"name", run.name}, {"points", points}});
   }
@@ -103,7 +91,7 @@ Page run_page(const RunRecord& run) {
       page.notes.push_back(fmt::format("The section on {} is left out: {}", entry.name, error.what()));
     }
   }
-  add_what_is_missing(page);
+  add_footer(page);
   return page;
 }
 
@@ -141,7 +129,7 @@ Page runs_page(const std::string& title, const std::vector<RunRecord>& runs, std
   if (!risks.rows.empty()) section.tables.push_back(std::move(risks));
   page.sections.push_back(std::move(section));
   page.notes = std::move(notes);
-  add_what_is_missing(page);
+  add_footer(page);
   return page;
 }
 

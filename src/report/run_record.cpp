@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <sstream>
 
@@ -19,27 +18,6 @@ namespace fs = std::filesystem;
 constexpr int kSummaryVersion = 1;
 /// A report with more points than this would be large, and its lines no better to see.
 constexpr std::size_t kMostPoints = 2000;
-/// Files larger than this are not what a run has written.
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{512} << 20U;
-
-std::string content(const fs::path& path) {
-  std::error_code failure;
-  if (!fs::is_regular_file(path, failure)) throw RecordError(path.filename().string() + ": not found");
-  if (fs::file_size(path, failure) > kMostBytes) throw RecordError(path.filename().string() + ": too large");
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream all;
-  all << file.rdbuf();
-  if (!file) throw RecordError(path.filename().string() + ": cannot be read");
-  return std::move(all).str();
-}
-
-Json parsed(const fs::path& path) {
-  try {
-    return Json::parse(content(path));
-  } catch (const Json::parse_error& error) {
-    throw RecordError(fmt::format("{}: not JSON, or truncated, at byte {}", path.filename().string(), error.byte));
-  }
-}
 
 RunKind kind_of(const Json& summary) {
   if (!summary.is_object()) throw RecordError("summary.json: not an object");
@@ -97,43 +75,11 @@ std::vector<TracePoint> parsed_trace(const std::string& csv) {
 
 }  // namespace
 
-bool has(const Json& object, std::string_view key) { return object.is_object() && object.contains(key); }
-
-const Json& member(const Json& object, std::string_view key) {
-  if (!has(object, key)) throw RecordError(fmt::format("'{}' is missing", key));
-  return object.at(std::string(key));
-}
-
-double number(const Json& object, std::string_view key) {
-  const Json& value = member(object, key);
-  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-  if (!value.is_number()) throw RecordError(fmt::format("'{}' is not a number", key));
-  return value.get<double>();
-}
-
-std::uint64_t count(const Json& object, std::string_view key) {
-  const Json& value = member(object, key);
-  if (!value.is_number_unsigned()) throw RecordError(fmt::format("'{}' is not a count", key));
-  return value.get<std::uint64_t>();
-}
-
-std::string text(const Json& object, std::string_view key) {
-  const Json& value = member(object, key);
-  if (!value.is_string()) throw RecordError(fmt::format("'{}' is not a text", key));
-  return value.get<std::string>();
-}
-
-const Json& array(const Json& object, std::string_view key) {
-  const Json& value = member(object, key);
-  if (!value.is_array()) throw RecordError(fmt::format("'{}' is not a list", key));
-  return value;
-}
-
 RunRecord read_run_record(const fs::path& folder) {
   RunRecord record;
   record.name = fs::absolute(folder).lexically_normal().filename().string();
   if (record.name.empty()) record.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
-  record.summary = parsed(folder / "summary.json");
+  record.summary = parsed_file(folder / "summary.json");
   record.kind = kind_of(record.summary);
   const auto optionally = [&](const char* name, const auto& read) {
     if (!fs::exists(folder / name)) return;
@@ -143,8 +89,8 @@ RunRecord read_run_record(const fs::path& folder) {
       record.notes.push_back(fmt::format("{} (left out)", error.what()));
     }
   };
-  optionally("trace.csv", [&](const fs::path& path) { record.trace = parsed_trace(content(path)); });
-  optionally("plan-view.json", [&](const fs::path& path) { record.plan_view = parsed(path); });
+  optionally("trace.csv", [&](const fs::path& path) { record.trace = parsed_trace(file_content(path)); });
+  optionally("plan-view.json", [&](const fs::path& path) { record.plan_view = parsed_file(path); });
   return record;
 }
 

@@ -4,30 +4,12 @@
 
 #include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "report/page.hpp"
+#include "report/record_json.hpp"
 
 namespace fedsinkhorn::report {
-
-/// What is wrong with a record; names the file or key.
-class RecordError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Members of an object. They throw a RecordError if the key is missing or has another type.
-[[nodiscard]] const Json& member(const Json& object, std::string_view key);
-/// NaN for null.
-[[nodiscard]] double number(const Json& object, std::string_view key);
-/// Not negative.
-[[nodiscard]] std::uint64_t count(const Json& object, std::string_view key);
-[[nodiscard]] std::string text(const Json& object, std::string_view key);
-[[nodiscard]] const Json& array(const Json& object, std::string_view key);
-[[nodiscard]] bool has(const Json& object, std::string_view key);
 
 struct TracePoint {
   double iteration = 0;

@@ -149,8 +149,7 @@ Facts live_facts(const RunDescription& run, const LiveState& state) {
   const Progress& now = *state.progress;
   values.emplace_back("iteration", fmt::format("{} of at most {}", iteration_cell(now.iteration).text,
                                                iteration_cell(now.max_iterations).text));
-  values.emplace_back(fmt::format("error of the rows ({})", run.norm), number_text(now.error_a));
-  values.emplace_back(fmt::format("error of the columns ({})", run.norm), number_text(now.error_b));
+  values.emplace_back(fmt::format("error ({})", run.norm), number_text(now.error_b));
   values.emplace_back("tolerance", now.tolerance > 0 ? number_text(now.tolerance) : "none");
   values.emplace_back("iterations per second", fmt::format("{:.3g}", iterations_per_second(run, state)));
   if (run.clock_is_virtual) values.emplace_back("simulated time", report::seconds_text(now.seconds));

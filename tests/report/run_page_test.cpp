@@ -40,6 +40,7 @@ Json made_summary() {
           {"error", {{"norm", "l1"}, {"a", 1e-10}, {"b", 2e-17}}},
           {"cost", {{"linear", 0.5}, {"objective", 0.25}, {"dual", 0.25}}},
           {"epsilon", 0.01},
+          {"mass", 4},
           {"tolerance", 1e-9},
           {"kernel", "dense"},
           {"precision", "float64"},
@@ -105,8 +106,11 @@ TEST_F(RunPageTest, ASolveHasItsSections) {
   EXPECT_TRUE(has(body, "Converged in 12,345 iterations"));
   EXPECT_TRUE(has(body, "Client 1 computed for clearly longer"));
   EXPECT_TRUE(has(body, "masked"));
-  // NaN is a gap in the curve, and JSON has no NaN.
-  EXPECT_TRUE(has(body, "[1.0,null]"));
+  const Section& convergence = *std::ranges::find(page.sections, "convergence", &Section::id);
+  const Json& curve = convergence.charts.at(0).spec;
+  // NaN is a gap in the curve, and JSON has no NaN. The error of the rows, 0.5 and 1e-10, is not drawn.
+  EXPECT_EQ(curve.at("series"), Json::parse(R"([{"name": "error", "points": [[1.0, null], [2.0, 2e-17]]}])"));
+  EXPECT_EQ(curve.at("rules")[0].at("y"), 4e-9) << "relative to the total mass";
   EXPECT_EQ(occurrences(body, "data-chart=\"convergence\""), 1U);
 }
 

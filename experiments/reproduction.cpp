@@ -1,0 +1,58 @@
+#include "reproduction.hpp"
+
+#include <fmt/format.h>
+
+#include "fedsinkhorn/error.hpp"
+#include "report/record_json.hpp"
+#include "report/study_page.hpp"
+#include "study.hpp"
+
+namespace fedsinkhorn::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHead =
+    "# Reproduction\n"
+    "\n"
+    "The studies of the paper and ours, as `make reproduce` has run them. Every figure comes from the records in the\n"
+    "folder named under its heading; none is typed by hand. Figures of the paper stand in columns of their own. "
+    "Charts\n"
+    "of the same records: `fedsinkhorn report docs/reproduction`. A single study: `build/fedsinkhorn-experiments "
+    "NAME`;\n"
+    "`list` names them, `--scale paper` runs the paper's sizes.\n"
+    "\n"
+    "Times are of one machine and of threads in one process; compare them within a table only.\n";
+
+report::StudyRecords complete(const fs::path& folder) {
+  try {
+    report::StudyRecords records = report::read_study(folder);
+    if (!records.notes.empty()) throw report::RecordError(records.notes.front());
+    if (records.missing > 0) throw report::RecordError(fmt::format("{} cells are missing", records.missing));
+    return records;
+  } catch (const report::RecordError& error) {
+    throw InputError(folder.string(), error.what(), "run the study again");
+  }
+}
+
+}  // namespace
+
+std::string reproduction_markdown(const fs::path& folder) {
+  std::string text = kHead;
+  std::string index = "\n| study | in the paper | question |\n|---|---|---|\n";
+  std::string sections;
+  const std::string base = fs::absolute(folder).lexically_normal().filename().string();
+  for (const Study& study : studies()) {
+    const report::StudyRecords records = complete(folder / study.name);
+    std::vector<std::string> notes;
+    report::Section section = report::study_section(records, notes);
+    if (!notes.empty()) throw InputError(folder.string(), notes.front(), "run the study again");
+    section.title = std::string(study.name) + ": " + section.title;
+    section.facts.front().values.emplace_back("records in", fmt::format("{}/{}/cells", base, study.name));
+    index += fmt::format("| {} | {} | {} |\n", study.name, study.paper.empty() ? "ours" : study.paper, study.question);
+    sections += "\n" + report::section_markdown(section);
+  }
+  return text + index + sections;
+}
+
+}  // namespace fedsinkhorn::experiments

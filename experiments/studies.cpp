@@ -1,0 +1,13 @@
+#include "studies.hpp"
+
+namespace fedsinkhorn::experiments {
+
+std::span<const Study> studies() {
+  static const std::vector<Study> all = {
+      breakdown::study(),
+      step_size::study(),
+  };
+  return all;
+}
+
+}  // namespace fedsinkhorn::experiments

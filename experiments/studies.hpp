@@ -12,4 +12,17 @@ namespace step_size {
 Study study();
 }
 
+namespace toy_portfolio {
+Study study();
+}
+namespace epsilon_digits {
+Study study();
+}
+namespace online {
+Study study();
+}
+namespace policies {
+Study study();
+}
+
 }  // namespace fedsinkhorn::experiments

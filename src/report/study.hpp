@@ -29,8 +29,9 @@ struct Figure {
   /// Of the group: median, mean, least, most, deviation (standard deviation), quartiles (median [p25, p75]), sum,
   /// first.
   std::string statistic = "median";
-  std::string format = "number";  ///< number, seconds, percent (of a share), count, bytes, exact, text
-  Json where = Json::object();    ///< only records with these parameters
+  std::string format =
+      "number";  ///< number (three digits), precise (six), seconds, percent (of a share), count, bytes, text
+  Json where = Json::object();  ///< only records with these parameters
   std::vector<PaperFigure> paper{};
 };
 

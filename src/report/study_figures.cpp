@@ -154,7 +154,7 @@ std::string formatted(double value, const std::string& format) {
   if (format == "count" && value >= 0 && value < 1e15) {
     return count_text(static_cast<std::uint64_t>(std::llround(value)));
   }
-  if (format == "exact") return fmt::format("{:.17g}", value);
+  if (format == "precise") return number_text(value);
   if (format == "number" || format == "count") return short_number(value);
   throw RecordError(fmt::format("no format '{}'", format));
 }

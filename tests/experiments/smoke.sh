@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# A study at its smallest: it is listed, runs, is not run again, and has a page without a note.
+#   tests/experiments/smoke.sh EXPERIMENTS PROGRAM NAME
+set -euo pipefail
+experiments=$1 program=$2 name=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+"$experiments" list | grep -q "^$name " || fail "'list' does not name it"
+"$experiments" "$name" --scale smoke --output "$folder"
+"$experiments" "$name" --scale smoke --output "$folder" | grep -q "^$name: 0 cells measured, " ||
+  fail "a second run measures cells again"
+notes=$("$program" report "$folder/$name" 2>&1 > /dev/null | grep -v 'Charts are missing' || true)
+[[ -z $notes ]] || fail "the page has notes: $notes"
+grep -q '<table>' "$folder/$name/report.html" || fail "the page has no table"
+! grep -q 'not measured' "$folder/$name/report.html" || fail "a figure is not measured"

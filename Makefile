@@ -14,13 +14,13 @@ BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick bench bench-gpu \
+.PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick bench bench-gpu reproduce reproduction-page \
         portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
         packages-lint packages-clang \
         packages-fuzz packages-browser
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build/build.ninja ## Build, solve a small problem on four clients, draw it (demo-output/report.html, transport.svg)
 	cmake --build --preset release --target fedsinkhorn-cli
@@ -61,6 +61,13 @@ chaos-quick: build/build.ninja ## A dozen of them, always the same
 
 bench: build ## Build and run the benchmarks (BENCH_ARGS=... is passed on)
 	build/fedsinkhorn-bench $(BENCH_ARGS)
+
+# Records are kept in build/reproduction: a run that was stopped goes on where it was.
+reproduce: build ## Run every study (under 45 minutes on two cores) and write docs/reproduction.md
+	scripts/reproduce.sh build
+
+reproduction-page: build ## Write docs/reproduction.md anew from the records in docs/reproduction
+	build/fedsinkhorn-experiments markdown docs/reproduction --output docs/reproduction.md
 
 bench-gpu: with-gpu ## Build and run the benchmarks of the CUDA backend, and of rivals where PyTorch is
 	cmake --build --preset release --target gpu-benches
@@ -116,7 +123,7 @@ install: build ## Install program, library and headers (PREFIX=/usr/local)
 
 clean: ## Remove everything built
 	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz \
-	  demo-output
+	  demo-output studies
 
 build: build/build.ninja
 	cmake --build --preset release

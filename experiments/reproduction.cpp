@@ -38,7 +38,6 @@ report::StudyRecords complete(const fs::path& folder) {
 }  // namespace
 
 std::string reproduction_markdown(const fs::path& folder) {
-  std::string text = kHead;
   std::string index = "\n| study | in the paper | question |\n|---|---|---|\n";
   std::string sections;
   const std::string base = fs::absolute(folder).lexically_normal().filename().string();
@@ -47,12 +46,14 @@ std::string reproduction_markdown(const fs::path& folder) {
     std::vector<std::string> notes;
     report::Section section = report::study_section(records, notes);
     if (!notes.empty()) throw InputError(folder.string(), notes.front(), "run the study again");
-    section.title = std::string(study.name) + ": " + section.title;
-    section.facts.front().values.emplace_back("records in", fmt::format("{}/{}/cells", base, study.name));
-    index += fmt::format("| {} | {} | {} |\n", study.name, study.paper.empty() ? "ours" : study.paper, study.question);
-    sections += "\n" + report::section_markdown(section);
+    section.paragraphs.front() = section.title + ". " + section.paragraphs.front();
+    section.title = study.name;
+    index += fmt::format("| [{0}](#{0}) | {1} | {2} |\n", study.name, study.paper.empty() ? "ours" : study.paper,
+                         study.question);
+    sections += fmt::format("\n{0}\nRecords: [{1}/{2}/cells]({1}/{2}/cells)\n", report::section_markdown(section), base,
+                            study.name);
   }
-  return text + index + sections;
+  return kHead + index + sections;
 }
 
 }  // namespace fedsinkhorn::experiments

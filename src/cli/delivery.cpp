@@ -101,6 +101,7 @@ std::vector<Problem> Delivery::problems_with_all_columns(const std::vector<std::
 void Delivery::write(const Options& options, const std::vector<std::unique_ptr<Inputs>>& inputs, const Result& result) {
   if (!folders_.are_wanted()) return;
   const std::vector<Problem> problems = problems_with_all_columns(inputs);
+  images_ = inputs.front()->images;
   folders_.write([&] { stage(options, problems, result); }, [&] { abandon_ = true; });
 }
 
@@ -127,7 +128,7 @@ void Delivery::stage_report(std::size_t client, const ClientFiles& files, const 
       files.whole_f && !problem.parts.rows && !problem.parts.columns && result.f.size() == result.rows * result.targets;
   if (knows_plan) {
     write_file_atomically(staging / "plan-view.json",
-                          report::plan_view_json(view_of_plan(problem, result, options.threads)));
+                          report::plan_view_json(view_of_plan(problem, result, options.threads, images_)));
   }
   report::RunRecord record = report::read_run_record(staging);
   record.name = fs::absolute(folders_.folder_of(client)).lexically_normal().filename().string();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ class Delivery {
   const SolveArguments& arguments_;
   const Clients& clients_;
   SharedFolders folders_;
-  std::vector<double> points_;  // of all columns, if given in parts
+  std::vector<double> points_;         // of all columns, if given in parts
+  std::optional<ImageShapes> images_;  // whose pixels the points are, if they are
   std::atomic<bool> abandon_ = false;
 };
 

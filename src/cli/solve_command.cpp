@@ -54,6 +54,14 @@ void add_file_options(CLI::App& command, InputFiles& files) {
       ->expected(1, 2)
       ->check(not_empty())
       ->group("Problem");
+  command
+      .add_option("--images", files.images,
+                  "Two images, .npy of height x width: pixels are points in the plane, their values masses")
+      ->type_name("FILE")
+      ->option_text("FILE FILE")
+      ->expected(1, 2)  // one is refused with a better line than CLI11's
+      ->check(not_empty())
+      ->group("Problem");
   command.add_option("--metric", files.metric, "Cost between points")
       ->type_name(choices<Metric>())
       ->default_str(std::string(name_of(PointClouds{}.metric)))

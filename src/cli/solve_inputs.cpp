@@ -46,6 +46,46 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   names.cost = names.x;
 }
 
+/// The centres of pixels, row by row from above; the longer side of the image has length 1, y points upwards.
+std::vector<double> pixel_centres(std::size_t height, std::size_t width) {
+  const auto side = static_cast<double>(std::max(height, width));
+  std::vector<double> centres;
+  centres.reserve(2 * height * width);
+  for (std::size_t i = 0; i < height; ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      centres.push_back((static_cast<double>(j) + 0.5) / side);
+      centres.push_back((static_cast<double>(height - i) - 0.5) / side);
+    }
+  }
+  return centres;
+}
+
+NpyFile open_image(const std::string& name) {
+  NpyFile file = NpyFile::open(name);
+  if (file.shape().size() != 2) throw InputError(display_name(name), "is no image", "give a .npy of height x width");
+  return file;
+}
+
+/// Pixels are points in the plane, and their values are masses.
+void take_images(const InputFiles& files, Inputs& inputs) {
+  const NpyFile from = open_image(files.images.front());
+  const NpyFile to = open_image(files.images.back());
+  inputs.images = ImageShapes{from.shape()[0], from.shape()[1], to.shape()[0], to.shape()[1]};
+  inputs.x = pixel_centres(from.shape()[0], from.shape()[1]);
+  inputs.y = pixel_centres(to.shape()[0], to.shape()[1]);
+  inputs.a = from.to_vector();
+  inputs.b = to.to_vector();
+  Problem& problem = inputs.problem;
+  problem.cost = PointClouds{MatrixView<double>{inputs.x.data(), inputs.a.size(), 2},
+                             MatrixView<double>{inputs.y.data(), inputs.b.size(), 2}, metric_of(files)};
+  problem.a = inputs.a;
+  problem.b = {inputs.b.data(), inputs.b.size(), 1};
+  problem.names.a = problem.names.x = problem.names.cost = display_name(files.images.front());
+  problem.names.b = problem.names.y = display_name(files.images.back());
+  // Sums of float32 numbers agree to fewer digits.
+  if (from.is_float32() || to.is_float32()) problem.mass_tolerance = 1e-5;
+}
+
 std::size_t columns_of_file(const NpyFile& file) { return file.shape().size() == 2 ? file.shape()[1] : 1; }
 
 std::vector<double> read_masses(const std::string& name, std::size_t client, Problem& problem, std::size_t& columns) {
@@ -54,6 +94,47 @@ std::vector<double> read_masses(const std::string& name, std::size_t client, Pro
   // Sums of float32 numbers agree to fewer digits.
   if (file.is_float32()) problem.mass_tolerance = 1e-5;
   return file.to_vector();
+}
+
+void take_masses(const InputFiles& files, std::size_t client, Inputs& inputs) {
+  Problem& problem = inputs.problem;
+  problem.names.a = files.a.empty() ? "a (uniform)" : display_name(of_client(files.a, client));
+  problem.names.b = files.b.empty() ? "b (uniform)" : display_name(of_client(files.b, client));
+  problem.parts.a = is_part(files.a);
+  problem.parts.b = is_part(files.b);
+  std::size_t columns = 0;
+  if (!files.a.empty()) {
+    inputs.a = read_masses(files.a, client, problem, columns);
+    if (columns != 1) {
+      throw InputError(problem.names.a, fmt::format("has {} columns", columns), "the row masses are a single column");
+    }
+    problem.a = inputs.a;
+  }
+  if (!files.b.empty()) {
+    inputs.b = read_masses(files.b, client, problem, columns);
+    problem.b = {inputs.b.data(), inputs.b.size() / columns, columns};
+  }
+}
+
+void require_one_kind_of_costs(const InputFiles& files) {
+  const int kinds = (files.cost.empty() ? 0 : 1) + (files.points.empty() ? 0 : 1) + (files.images.empty() ? 0 : 1);
+  const char* const right = "give one of --cost C.npy, --points X.npy [Y.npy] and --images A.npy B.npy";
+  if (kinds == 0) throw InputError("solve", "no costs were given", right);
+  if (kinds > 1) {
+    throw InputError("solve",
+                     fmt::format("both {} and {} were given", files.cost.empty() ? "--points" : "--cost",
+                                 files.images.empty() ? "--points" : "--images"),
+                     right);
+  }
+  if (files.images.empty()) return;
+  if (files.images.size() != 2) throw InputError("--images", "one image was given", "give two: A.npy B.npy");
+  if (!files.a.empty() || !files.b.empty()) {
+    throw InputError(files.a.empty() ? "--b" : "--a", "the masses are those of the images", "leave it out");
+  }
+  if (std::ranges::any_of(files.images, is_part)) {
+    throw InputError("--images", "'{client}' stands for a part, and images are whole",
+                     "give all clients the same images");
+  }
 }
 
 }  // namespace
@@ -74,6 +155,7 @@ bool InputFiles::in_parts() const {
 
 std::vector<std::string> InputFiles::paths(std::size_t client) const {
   std::vector<std::string> result = points;
+  result.insert(result.end(), images.begin(), images.end());
   for (const std::string* input : {&cost, &a, &b, &initial_g}) {
     if (!input->empty()) result.push_back(*input);
   }
@@ -82,42 +164,28 @@ std::vector<std::string> InputFiles::paths(std::size_t client) const {
 }
 
 std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client, bool with_cost) {
-  if (files.cost.empty() == files.points.empty()) {
-    throw InputError("solve", files.cost.empty() ? "no costs were given" : "both --cost and --points were given",
-                     "give either --cost C.npy or --points X.npy [Y.npy]");
-  }
+  require_one_kind_of_costs(files);
   if (!files.cost.empty() && !files.metric.empty()) {
     throw InputError("--metric", "is for points, and --cost gives the costs themselves", "leave one of them out");
   }
   (void)metric_of(files);
   auto inputs = std::make_unique<Inputs>();
   inputs->files.reserve(2);  // no reallocation: views and callbacks refer to the elements
-  if (with_cost) take_cost(files, client, *inputs);
   Problem& problem = inputs->problem;
   problem.epsilon = files.epsilon;
   problem.names.epsilon = "--epsilon";
-  problem.names.a = files.a.empty() ? "a (uniform)" : display_name(of_client(files.a, client));
-  problem.names.b = files.b.empty() ? "b (uniform)" : display_name(of_client(files.b, client));
-  problem.parts.a = is_part(files.a);
   problem.names.initial_g = files.initial_g.empty() ? "--initial-g" : display_name(of_client(files.initial_g, client));
-  problem.parts.b = is_part(files.b);
   problem.parts.initial_g = is_part(files.initial_g);
-  std::size_t columns = 0;
-  if (!files.a.empty()) {
-    inputs->a = read_masses(files.a, client, problem, columns);
-    if (columns != 1) {
-      throw InputError(problem.names.a, fmt::format("has {} columns", columns), "the row masses are a single column");
-    }
-    problem.a = inputs->a;
-  }
-  if (!files.b.empty()) {
-    inputs->b = read_masses(files.b, client, problem, columns);
-    problem.b = {inputs->b.data(), inputs->b.size() / columns, columns};
+  if (!files.images.empty()) {
+    take_images(files, *inputs);
+  } else {
+    if (with_cost) take_cost(files, client, *inputs);
+    take_masses(files, client, *inputs);
   }
   if (!files.initial_g.empty()) {
     const NpyFile file = open_file(files.initial_g, client);
     inputs->initial_g = file.to_vector();
-    columns = columns_of_file(file);
+    const std::size_t columns = columns_of_file(file);
     problem.initial_g = {inputs->initial_g.data(), inputs->initial_g.size() / columns, columns};
   }
   return inputs;

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/plan_flow.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/problem.hpp"
 
@@ -20,6 +22,7 @@ namespace fedsinkhorn {
 struct InputFiles {
   std::string cost;
   std::vector<std::string> points;
+  std::vector<std::string> images;
   std::string metric;  // empty: the default
   std::string a;
   std::string b;
@@ -35,9 +38,12 @@ struct InputFiles {
 /// Files stay mapped as long as the problem that refers to them. Not movable: members refer to each other.
 struct Inputs {
   std::vector<NpyFile> files;
+  std::vector<double> x;  // centres of pixels
+  std::vector<double> y;
   std::vector<double> a;
   std::vector<double> b;
   std::vector<double> initial_g;
+  std::optional<ImageShapes> images;
   Problem problem;
 };
 

@@ -8,7 +8,8 @@
 
 namespace fedsinkhorn::report {
 
-/// norm: as the errors are measured, such as "l1". tolerance: in units of the errors; 0 for none. Live pages use it too.
+/// norm: as the errors are measured, such as "l1". tolerance: in units of the errors; 0 for none. Live pages use it
+/// too.
 [[nodiscard]] Chart convergence_chart(const std::vector<TracePoint>& trace, const std::string& norm, double tolerance);
 
 }  // namespace fedsinkhorn::report

@@ -21,18 +21,40 @@ Json points_json(const std::vector<double>& points, const std::vector<double>& p
   return pairs;
 }
 
+/// Blocks all have mass, so none of them is left out by points_json.
+Json pixels_spec(const FlowPixels& pixels) {
+  const auto shares = [](const std::vector<double>& masses) {
+    double most = 0;
+    for (const double mass : masses) most = std::fmax(most, mass);
+    Json values = Json::array();
+    for (const double mass : masses) values.push_back(most > 0 && mass > 0 ? mass / most : 0.0);
+    return values;
+  };
+  return {{"source", shares(pixels.source_mass)},
+          {"target", shares(pixels.target_mass)},
+          {"source_side", number_or_null(pixels.source_side)},
+          {"target_side", number_or_null(pixels.target_side)}};
+}
+
 Chart flow_chart(const PlanFlow& flow) {
   Chart chart{
       "plan-flow",
       "Where the mass goes",
-      "Every point moves in a straight line to the mean of the targets that its mass is sent to; a slider shows "
-      "the way. Grey: the targets.",
+      flow.pixels
+          ? "Every pixel moves in a straight line to the mean of the pixels that its mass is sent to; a slider "
+            "shows the way. The darker, the more mass. Grey: the target image."
+          : "Every point moves in a straight line to the mean of the targets that its mass is sent to; a slider "
+            "shows the way. Grey: the targets.",
       Json::object(),
       {}};
   chart.spec = {{"kind", "flow"},
                 {"source", points_json(flow.source, flow.moved)},
                 {"moved", points_json(flow.moved, flow.source)},
                 {"target", points_json(flow.target, flow.target)}};
+  if (flow.pixels && chart.spec["source"].size() == flow.pixels->source_mass.size() &&
+      chart.spec["target"].size() == flow.pixels->target_mass.size()) {
+    chart.spec["pixels"] = pixels_spec(*flow.pixels);
+  }
   return chart;
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "report/number_text.hpp"
-#include "report/run_record.hpp"
+#include "report/record_json.hpp"
 
 namespace fedsinkhorn::report {
 namespace {
@@ -30,6 +30,22 @@ std::vector<double> numbers_of(const Json& object, std::string_view key) {
   return values;
 }
 
+Json pixels_json(const FlowPixels& pixels) {
+  return {{"source_mass", numbers_json(pixels.source_mass)},
+          {"target_mass", numbers_json(pixels.target_mass)},
+          {"source_side", pixels.source_side},
+          {"target_side", pixels.target_side}};
+}
+
+FlowPixels parsed_pixels(const Json& json, const PlanFlow& flow) {
+  FlowPixels pixels{numbers_of(json, "source_mass"), numbers_of(json, "target_mass"), number(json, "source_side"),
+                    number(json, "target_side")};
+  if (2 * pixels.source_mass.size() != flow.source.size() || 2 * pixels.target_mass.size() != flow.target.size()) {
+    throw RecordError("plan-view.json: 'pixels' has another number of masses than there are points");
+  }
+  return pixels;
+}
+
 }  // namespace
 
 std::string plan_view_json(const PlanView& view) {
@@ -45,6 +61,7 @@ std::string plan_view_json(const PlanView& view) {
     json["flow"] = {{"source", numbers_json(view.flow->source)},
                     {"moved", numbers_json(view.flow->moved)},
                     {"target", numbers_json(view.flow->target)}};
+    if (view.flow->pixels) json["flow"]["pixels"] = pixels_json(*view.flow->pixels);
   }
   return json.dump() + "\n";
 }
@@ -67,6 +84,7 @@ PlanView parsed_plan_view(const Json& json) {
         view.flow->target.size() % 2 != 0) {
       throw RecordError("plan-view.json: 'flow' has points of different numbers");
     }
+    if (has(flow, "pixels")) view.flow->pixels = parsed_pixels(member(flow, "pixels"), *view.flow);
   }
   return view;
 }

@@ -20,11 +20,20 @@ struct PlanCells {
   std::vector<double> mass;
 };
 
+/// Blocks of pixels instead of points: the mass of each, and their sides.
+struct FlowPixels {
+  std::vector<double> source_mass;
+  std::vector<double> target_mass;
+  double source_side = 0;
+  double target_side = 0;
+};
+
 /// Points of the plane: some of the rows, where the mass of each goes on average, and some of the columns. All k x 2.
 struct PlanFlow {
   std::vector<double> source;
   std::vector<double> moved;
   std::vector<double> target;
+  std::optional<FlowPixels> pixels{};  ///< of images
 };
 
 struct PlanView {

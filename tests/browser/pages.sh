@@ -20,7 +20,7 @@ command -v node > /dev/null || skip "there is no node"
 [[ -s $CHART_LIBRARY ]] || skip "this build has no charts"
 
 cd "$folder"
-rm -rf demo delays private explained runs market risk '<b>odd<script>' screenshots -- *.html
+rm -rf demo delays private explained runs images market risk '<b>odd<script>' screenshots -- *.html
 {
   "$program" demo --output demo
   "$program" generate --kind clusters --rows 300 --columns 300 --output square
@@ -32,15 +32,25 @@ rm -rf demo delays private explained runs market risk '<b>odd<script>' screensho
   for epsilon in 0.1 0.01; do
     "$program" solve --points square/X.npy square/Y.npy --epsilon $epsilon --output runs/epsilon-$epsilon
   done
+  python3 "$here/images.py" ring.npy spots.npy
+  "$program" solve --images ring.npy spots.npy --normalize --epsilon 0.002 --report --output images
   "$program" generate-market --days 300 --scenarios 400 --output market
   "$program" risk --returns 'market/returns-{client}.csv' --clients 5 --scenarios market/scenarios.csv \
     --weights market/weights.csv --gains --stay --radius 1e-4 --epsilon 1e-4 --radius-sweep --output risk
 } > log 2>&1 || { cat log; exit 1; }
 pages=()
-for run in demo delays private explained runs risk; do
+for run in demo delays private explained runs images risk; do
   "$program" report $run -o $run.html >> log 2>&1
   pages+=("$folder/$run.html")
 done
+# Studies as they were measured, one by one and all on one page.
+studies=$here/../../docs/reproduction
+for study in robustness delays toy-portfolio; do
+  "$program" report "$studies/$study" -o study-$study.html >> log 2>&1
+  pages+=("$folder/study-$study.html")
+done
+"$program" report "$studies" -o studies.html >> log 2>&1
+pages+=("$folder/studies.html")
 "$program" report '<b>odd<script>' -o odd.html >> log 2>&1
 pages+=("$folder/odd.html")
 status=0

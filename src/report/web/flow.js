@@ -26,10 +26,11 @@ function showFlowTip(view, map, event) {
 
 function flowLegend(spec, room) {
   const { theme } = room;
+  const what = spec.pixels ? 'pixels' : 'points';
+  const shape = { kind: 'point', symbol: spec.pixels ? 'rect' : 'circle' };
   return [
-    { key: 'moving', name: 'moving points', color: theme.circle[11 % theme.circle.length],
-      shape: { kind: 'point', symbol: 'circle' } },
-    { key: 'target', name: 'target points', color: theme.faint, shape: { kind: 'point', symbol: 'circle' } },
+    { key: 'moving', name: `moving ${what}`, color: flowColor(theme), shape },
+    { key: 'target', name: `target ${what}`, color: theme.faint, shape },
   ];
 }
 

@@ -65,24 +65,63 @@ function groupsByDirection(spec, colors) {
   return groups;
 }
 
-function flowPicture(spec, map, room) {
+/// Squares instead of dots: pixels of images, by their mass in steps from faint to full.
+const PIXEL_LEVELS = 12;
+
+function groupsByMass(shares) {
+  const groups = Array.from({ length: PIXEL_LEVELS }, () => []);
+  shares.forEach((share, i) => groups[between(0, Math.ceil(share * PIXEL_LEVELS) - 1, PIXEL_LEVELS - 1)].push(i));
+  return groups;
+}
+
+function squaresPath(points, side, map) {
+  const length = Math.max(1, side * map.unit);
+  const begin = ([x, y]) => `M${(map.x(x) - length / 2).toFixed(1)} ${(map.y(y) - length / 2).toFixed(1)}`;
+  const rest = `h${length.toFixed(1)}v${length.toFixed(1)}h${(-length).toFixed(1)}z`;
+  return points.map((point) => begin(point) + rest).join('');
+}
+
+/// What moves and what it moves onto: elements by colour, and how the outline of some of the points is drawn.
+function pixelMarks(spec, map, room) {
+  const { theme } = room;
+  const { pixels } = spec;
+  const mark = (color, level) =>
+    svgElement('path', { fill: color, stroke: 'none', 'fill-opacity': ((level + 1) / PIXEL_LEVELS).toFixed(2) });
+  return {
+    target: groupsByMass(pixels.target).map((indices, level) => setAttributes(mark(theme.faint, level), {
+      d: squaresPath(indices.map((i) => spec.target[i]), pixels.target_side, map) })),
+    moving: groupsByMass(pixels.source).map((indices, level) => ({ path: mark(flowColor(theme), level), indices })),
+    outline: (points) => squaresPath(points, pixels.source_side, map),
+  };
+}
+
+function dotMarks(spec, map, room) {
   const { theme } = room;
   const area = map.unit ** 2 * (map.xs[1] - map.xs[0]) * (map.ys[1] - map.ys[0]);
   const diameter = between(2.5, 0.28 * Math.sqrt(area / (spec.source.length || 1)), 9);
-  const dots = (color, size) => svgElement('path', { fill: 'none', stroke: color, 'stroke-width': size });
+  const mark = (color) => svgElement('path', { fill: 'none', stroke: color, 'stroke-width': diameter });
+  return {
+    target: [setAttributes(mark(theme.faint), { d: dotsPath(spec.target, map) })],
+    moving: groupsByDirection(spec, theme.circle.length)
+      .map((indices, color) => ({ path: mark(theme.circle[color]), indices })),
+    outline: (points) => dotsPath(points, map),
+  };
+}
+
+const flowColor = (theme) => theme.circle[11 % theme.circle.length];
+
+function flowPicture(spec, map, room) {
+  const marks = (spec.pixels ? pixelMarks : dotMarks)(spec, map, room);
   const svg = svgElement('svg', {
     width: map.width, height: map.height, viewBox: `0 0 ${map.width} ${map.height}`,
-    'aria-hidden': 'true', 'stroke-linecap': 'round', 'font-family': theme.font,
+    'aria-hidden': 'true', 'stroke-linecap': 'round', 'font-family': room.theme.font,
   }, flowTickGroup(map, room));
-  if (!room.hidden.has('target')) {
-    svg.append(setAttributes(dots(theme.faint, diameter), { d: dotsPath(spec.target, map) }));
-  }
-  const groups = room.hidden.has('moving') ? [] : groupsByDirection(spec, theme.circle.length);
-  const moving = groups.map((indices, color) => ({ path: dots(theme.circle[color], diameter), indices }));
+  if (!room.hidden.has('target')) svg.append(...marks.target);
+  const moving = room.hidden.has('moving') ? [] : marks.moving;
   svg.append(...moving.map(({ path }) => path));
   const show = (t) => {
     for (const { path, indices } of moving) {
-      path.setAttribute('d', dotsPath(indices.map((i) => positionAt(spec, i, t)), map));
+      path.setAttribute('d', marks.outline(indices.map((i) => positionAt(spec, i, t))));
     }
   };
   return { svg, show };

@@ -11,5 +11,23 @@ Study study();
 namespace step_size {
 Study study();
 }
+namespace multitarget {
+Study study();
+}
+namespace target_sweep {
+Study study();
+}
+namespace sensitivity {
+Study study();
+}
+namespace cpu_nodes {
+Study study();
+}
+namespace embedding {
+Study study();
+}
+namespace calibration {
+Study study();
+}
 
 }  // namespace fedsinkhorn::experiments

@@ -29,5 +29,11 @@ Study study();
 namespace calibration {
 Study study();
 }
+namespace privacy_sweep {
+Study study();
+}
+namespace privacy_mechanisms {
+Study study();
+}
 
 }  // namespace fedsinkhorn::experiments

@@ -76,10 +76,11 @@ Design design(const Setting& setting) {
   design.tables = {
       {.caption = "Seconds per iteration and client, over all clients and repeats",
        .rows = {{"n", "n"}, {"clients", "clients"}},
-       .figures = {figure("computing, least", "compute", "least"), figure("median", "compute", "median"),
-                   figure("most", "compute", "most"), figure("communication, least", "communication", "least"),
-                   figure("median", "communication", "median"), figure("most", "communication", "most"),
-                   figure("whole run, median", "seconds", "median")}}};
+       .figures = {
+           figure("computing, least", "compute", "least"), figure("computing, median", "compute", "median"),
+           figure("computing, most", "compute", "most"), figure("communication, least", "communication", "least"),
+           figure("communication, median", "communication", "median"),
+           figure("communication, most", "communication", "most"), figure("whole run, median", "seconds", "median")}}};
   design.charts = {dots("computing", "compute"), dots("communication", "communication")};
   for (const std::size_t n : sizes(setting)) design.charts.push_back(convergence(n));
   return design;

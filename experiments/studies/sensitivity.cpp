@@ -47,7 +47,7 @@ std::vector<Json> cells(const Setting& setting) {
                        {"n", setting.by_scale(48, 1000, 10'000)},
                        {"N", 1},
                        {"forbidden", 0.0},
-                       {"decades", 0.0},
+                       {"decades", 1.0},
                        {"cost_over_epsilon", 20.0},
                        {"repeat", repeat}};
           // Sizes are whole numbers in the JSON, too: they are printed as such.
@@ -82,7 +82,7 @@ ChartView chart_of(const Factor& factor, const Figure& figure, const Json& y_axi
           .x = factor.parameter,
           .groups = {{"topology", ""}},
           .figures = {figure},
-          .x_axis = {{"title", factor.title}},
+          .x_axis = {{"title", factor.title}, {"log", true}},
           .y_axis = y_axis,
           .where = {{"factor", factor.name}}};
 }
@@ -92,11 +92,11 @@ Design design(const Setting& setting) {
   design.conditions = {
       "Plain Sinkhorn until the L2 errors of both marginals are 1e-12 of the mass, points in the unit square, one "
       "thread per client; all-to-all with four clients. One thing is varied at a time. Else N = 1, no pair is "
-      "forbidden, masses are equal and the largest cost is 20 epsilon. Seconds of the iterations, median of the "
+      "forbidden, masses span one decade and the largest cost is 20 epsilon. Seconds of the iterations, median of the "
       "repeats; infinite if the limit of 20,000 iterations was reached first.",
       "Sparsity: the rows and columns are in four blocks, those of the clients. Of the pairs in off-diagonal blocks "
       "that share, drawn at random, is forbidden (infinite cost), except for those of one plan that keeps the problem "
-      "feasible. Masses: drawn over that many orders of magnitude. Costs: epsilon is varied."};
+      "feasible. Masses: drawn over that many orders of magnitude; 0: all equal. Costs: epsilon is varied."};
   design.differences = {
       "The paper asks for an error of 1e-15 and has no table. Sums of that many float64 numbers cannot promise an "
       "error that small; 1e-12 is a limit that can be reached whatever the order of summation. The errors that were "

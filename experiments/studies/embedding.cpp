@@ -1,5 +1,6 @@
 // Costs between embeddings: total time and share of communication by topology.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ struct Printed {
   const char* total;
   const char* fraction;
 };
-constexpr Printed kPrinted[] = {
+constexpr std::array<Printed, 9> kPrinted = {{
     {"all-to-all", 2, "1.171 [1.085, 1.195] s", "0.939 [0.930, 0.943]"},
     {"all-to-all", 4, "2.582 [2.476, 2.674] s", "0.970 [0.969, 0.971]"},
     {"all-to-all", 8, "6.673 [6.538, 6.728] s", "0.987 [0.987, 0.987]"},
@@ -47,7 +48,7 @@ constexpr Printed kPrinted[] = {
     {"grid", 2, "0.680 [0.676, 0.684] s", "0.920 [0.915, 0.921]"},
     {"grid", 4, "0.410 [0.408, 0.412] s", "0.859 [0.856, 0.860]"},
     {"grid", 8, "0.307 [0.306, 0.310] s", "0.811 [0.810, 0.814]"},
-};
+}};
 
 std::vector<PaperFigure> printed(const char* Printed::*text) {
   std::vector<PaperFigure> figures;

@@ -52,6 +52,7 @@ constexpr std::array<Printed, 9> kPrinted = {{
 
 std::vector<PaperFigure> printed(const char* Printed::*text) {
   std::vector<PaperFigure> figures;
+  figures.reserve(kPrinted.size());
   for (const Printed& one : kPrinted) {
     figures.push_back({{{"topology", one.topology}, {"clients", one.clients}}, one.*text});
   }

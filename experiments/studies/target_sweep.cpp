@@ -19,6 +19,7 @@ std::vector<Json> cells(const Setting& setting) {
   const auto add = [&](const char* topology, std::size_t clients, std::size_t targets) {
     cells.push_back({{"topology", topology},
                      {"clients", clients},
+                     {"is_federated", clients > 1},
                      {"N", targets},
                      {"n", setting.by_scale(64, 1000, 1000)},
                      {"iterations", setting.by_scale(3, 10, 10)},
@@ -75,6 +76,7 @@ Design design(const Setting& setting) {
                             {.title = "memory", .key = "memory", .format = "text"})};
   design.charts = {chart_of("computing", "Computing per iteration, mean of the clients", computing),
                    chart_of("communication", "Communication per iteration, mean of the clients", communication)};
+  design.charts.back().where = {{"is_federated", true}};
   return design;
 }
 

@@ -11,6 +11,30 @@ Study study();
 namespace step_size {
 Study study();
 }
+namespace multitarget {
+Study study();
+}
+namespace target_sweep {
+Study study();
+}
+namespace sensitivity {
+Study study();
+}
+namespace cpu_nodes {
+Study study();
+}
+namespace embedding {
+Study study();
+}
+namespace calibration {
+Study study();
+}
+namespace privacy_sweep {
+Study study();
+}
+namespace privacy_mechanisms {
+Study study();
+}
 
 namespace toy_portfolio {
 Study study();

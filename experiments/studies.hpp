@@ -11,5 +11,17 @@ Study study();
 namespace step_size {
 Study study();
 }
+namespace async_networks {
+Study study();
+}
+namespace async_damping {
+Study study();
+}
+namespace async_staleness {
+Study study();
+}
+namespace async_straggler {
+Study study();
+}
 
 }  // namespace fedsinkhorn::experiments

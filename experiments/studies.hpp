@@ -8,7 +8,19 @@ namespace fedsinkhorn::experiments {
 namespace breakdown {
 Study study();
 }
+namespace variability {
+Study study();
+}
 namespace step_size {
+Study study();
+}
+namespace delays {
+Study study();
+}
+namespace local_steps {
+Study study();
+}
+namespace robustness {
 Study study();
 }
 namespace async_networks {
@@ -21,6 +33,9 @@ namespace async_staleness {
 Study study();
 }
 namespace async_straggler {
+Study study();
+}
+namespace rounds {
 Study study();
 }
 

@@ -20,7 +20,7 @@ constexpr std::array kDampings = {Damping{1, "none"},          Damping{0.5, "ari
 std::vector<Json> cells(const Setting& setting) {
   std::vector<Json> all;
   for (const std::size_t clients : {2, 4, 8, 16}) {
-    if (setting.scale == Scale::smoke && clients > 2) continue;
+    if (clients > setting.by_scale<std::size_t>(2, 8, 16)) continue;
     for (const Damping& damping : kDampings) {
       for (const DelayLaw& law : delay_laws()) {
         const Json cell = {{"clients", clients},
@@ -28,7 +28,7 @@ std::vector<Json> cells(const Setting& setting) {
                            {"damping", damping.kind},
                            {"delays", law.name},
                            {"n", setting.by_scale<std::size_t>(32, 256, 256)}};
-        add_seed_blocks(cell, setting.by_scale<std::size_t>(1, 3, 25), all);
+        add_seed_blocks(cell, setting.by_scale<std::size_t>(1, 2, 25), all);
       }
     }
   }

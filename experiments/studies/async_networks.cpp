@@ -9,11 +9,11 @@ namespace {
 std::vector<Json> cells(const Setting& setting) {
   std::vector<Json> all;
   for (const std::size_t clients : {2, 4, 8, 16}) {
-    if (setting.scale == Scale::smoke && clients > 4) continue;
+    if (clients > setting.by_scale<std::size_t>(4, 16, 16)) continue;
     for (const DelayLaw& law : delay_laws()) {
       const Json cell = {
           {"clients", clients}, {"delays", law.name}, {"n", setting.by_scale<std::size_t>(64, 256, 256)}};
-      add_seed_blocks(cell, setting.by_scale<std::size_t>(2, 30, 200), all);
+      add_seed_blocks(cell, setting.by_scale<std::size_t>(2, 20, 200), all);
     }
   }
   return all;

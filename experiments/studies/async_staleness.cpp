@@ -12,14 +12,14 @@ constexpr std::int64_t kMostIterations = 100'000;
 std::vector<Json> cells(const Setting& setting) {
   std::vector<Json> all;
   for (const std::size_t clients : {2, 4, 8, 16}) {
-    if (setting.scale == Scale::smoke && clients != 4) continue;
+    if (clients > setting.by_scale<std::size_t>(2, 8, 16)) continue;
     for (const DelayLaw& law : delay_laws()) {
       for (const int staleness : {1, 2, 3, 4, 6, 8, 16, 64}) {
         const Json cell = {{"clients", clients},
                            {"delays", law.name},
                            {"staleness", staleness},
                            {"n", setting.by_scale<std::size_t>(32, 256, 256)}};
-        add_seed_blocks(cell, setting.by_scale<std::size_t>(1, 3, 10), all);
+        add_seed_blocks(cell, setting.by_scale<std::size_t>(1, 5, 10), all);
       }
     }
   }

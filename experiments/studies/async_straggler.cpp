@@ -13,7 +13,7 @@ constexpr std::int64_t kMostIterations = 100'000;
 std::vector<Json> cells(const Setting& setting) {
   std::vector<Json> all;
   for (const std::size_t clients : {2, 4, 8, 16}) {
-    if (setting.scale == Scale::smoke && clients != 4) continue;
+    if (clients > setting.by_scale<std::size_t>(2, 16, 16)) continue;
     for (const double latency : {0.01, 0.1, 1.0}) {
       for (int slower = 1; slower <= 10; ++slower) {
         const Json cell = {{"clients", clients},

@@ -1,0 +1,110 @@
+// Does it pay to iterate alone between exchanges?
+#include "solves.hpp"
+#include "studies.hpp"
+
+namespace fedsinkhorn::experiments::local_steps {
+namespace {
+
+constexpr double kTolerance = 1e-8;
+constexpr std::int64_t kMostIterations = 20'000;
+
+std::vector<Json> cells(const Setting& setting) {
+  std::vector<Json> all;
+  for (int run = 0; run < setting.by_scale(1, 3, 5); ++run) {
+    for (const char* topology : {"all-to-all", "async"}) {
+      for (const int w : {1, 2, 5, 10, 20, 50, 100}) {
+        all.push_back({{"topology", topology},
+                       {"w", w},
+                       {"run", run},
+                       {"clients", 4},
+                       {"n", setting.by_scale<std::size_t>(64, 1000, 10'000)},
+                       {"transport", setting.transport}});
+      }
+    }
+  }
+  return all;
+}
+
+TableView costs() {
+  return {.caption = "To an L2 error of 1e-8, medians of the runs",
+          .rows = {{"topology", "topology"}, {"w", "w"}},
+          .figures = {{.title = "converged", .key = "is_converged", .statistic = "mean", .format = "percent"},
+                      {.title = "iterations", .key = "iterations", .format = "count"},
+                      {.title = "waits for slices", .key = "waits", .format = "count"},
+                      {.title = "time", .key = "seconds", .format = "seconds"},
+                      {.title = "sent by all clients", .key = "bytes", .format = "bytes"}}};
+}
+
+ChartView errors(const char* id, const char* title, const char* topology, const char* key, const Json& x_axis) {
+  return {.id = id,
+          .title = title,
+          .description = "A line per w, the most iterations from one exchange to the next; first run.",
+          .kind = "curves",
+          .groups = {{"w", "w = {}"}},
+          .figures = {{.title = "error", .key = key}},
+          .x_axis = x_axis,
+          .y_axis = {{"title", "L2 error of the rows"}, {"log", true}},
+          .where = {{"topology", topology}}};
+}
+
+Design design(const Setting& setting) {
+  Design design;
+  design.conditions = {
+      "Plain Sinkhorn, four clients with one thread each, points in the unit square, the same problem and start in all "
+      "runs. A client makes up to w iterations with the slices it last received before it exchanges its own; w = 1 "
+      "exchanges in every iteration. It exchanges earlier when a step changes its scalings by less than a tenth of the "
+      "largest change since the last exchange. Until the L2 error of both marginals is 1e-8, or 20,000 iterations are "
+      "made.",
+      "Waits: how often the client that waited most has waited for slices of others. In all-to-all those of u and of v "
+      "are two. Asynchronous clients send without waiting, so that bytes say how much they exchange."};
+  design.differences = {
+      "The paper prints curves without numbers: w > 1 takes more iterations and more time in all of them. Its clients "
+      "always make w iterations; ours stop earlier, once there is nothing left to gain. "
+      "Threads of one process exchange slices faster than its cluster does."};
+  design.cells = cells(setting);
+  design.tables = {costs()};
+  const Json iterations = {{"title", "iterations"}};
+  const Json seconds = {{"title", "time"}, {"unit", "s"}};
+  design.charts = {errors("sync", "All-to-all: error by iterations", "all-to-all", "by_iteration", iterations),
+                   errors("async", "Asynchronous: error by iterations", "async", "by_iteration", iterations),
+                   errors("sync-time", "All-to-all: error by time", "all-to-all", "by_seconds", seconds),
+                   errors("async-time", "Asynchronous: error by time", "async", "by_seconds", seconds)};
+  return design;
+}
+
+double bytes_sent(const report::RunRecord& run) {
+  double sum = 0;
+  for (const Json& value : of_clients(run, "bytes_sent")) sum += value.get<double>();
+  return sum;
+}
+
+Json measure(const Json& parameters) {
+  Options options = paper_options(parameters.at("topology"), parameters.at("clients"));
+  options.tolerance = kTolerance;
+  options.max_iterations = kMostIterations;
+  options.local_steps = parameters.at("w");
+  const report::RunRecord run =
+      record_of_solve(square_problem(parameters.at("n"), 1), options, parameters.at("transport"));
+  using report::TracePoint;
+  return {{"is_converged", is_converged(run)},
+          {"iterations", report::number(run.summary, "iterations")},
+          {"waits", report::number(run.summary, "exchanges")},
+          {"seconds", report::number(run.summary, "solve_seconds")},
+          {"bytes", bytes_sent(run)},
+          {"by_iteration", curve_of(run, &TracePoint::iteration, &TracePoint::error_a)},
+          {"by_seconds", curve_of(run, &TracePoint::seconds, &TracePoint::error_a)}};
+}
+
+}  // namespace
+
+Study study() {
+  return {"local-steps",
+          "Iterations between exchanges",
+          "Does it pay to iterate alone between exchanges?",
+          "appendix on local steps, figures: w from 1 to 100",
+          true,
+          design,
+          measure};
+}
+
+}  // namespace fedsinkhorn::experiments::local_steps

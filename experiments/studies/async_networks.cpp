@@ -1,4 +1,6 @@
 // Does every asynchronous run converge, whatever the network does?
+#include <algorithm>
+
 #include "fedsinkhorn/solve.hpp"
 #include "simulated_study.hpp"
 #include "studies.hpp"

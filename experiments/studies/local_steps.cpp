@@ -6,6 +6,8 @@ namespace fedsinkhorn::experiments::local_steps {
 namespace {
 
 constexpr double kTolerance = 1e-8;
+/// Of a largest cost of 1: small enough for some hundred iterations.
+constexpr double kEpsilon = 0.01;
 constexpr std::int64_t kMostIterations = 20'000;
 
 std::vector<Json> cells(const Setting& setting) {
@@ -50,7 +52,8 @@ ChartView errors(const char* id, const char* title, const char* topology, const 
 Design design(const Setting& setting) {
   Design design;
   design.conditions = {
-      "Plain Sinkhorn, four clients with one thread each, points in the unit square, the same problem and start in all "
+      "Plain Sinkhorn, four clients with one thread each, points in the unit square, epsilon 0.01, the same problem "
+      "and start in all "
       "runs. A client makes up to w iterations with the slices it last received before it exchanges its own; w = 1 "
       "exchanges in every iteration. It exchanges earlier when a step changes its scalings by less than a tenth of the "
       "largest change since the last exchange. Until the L2 error of both marginals is 1e-8, or 20,000 iterations are "
@@ -84,7 +87,7 @@ Json measure(const Json& parameters) {
   options.max_iterations = kMostIterations;
   options.local_steps = parameters.at("w");
   const report::RunRecord run =
-      record_of_solve(square_problem(parameters.at("n"), 1), options, parameters.at("transport"));
+      record_of_solve(square_problem(parameters.at("n"), 1, kEpsilon), options, parameters.at("transport"));
   using report::TracePoint;
   return {{"is_converged", is_converged(run)},
           {"iterations", report::number(run.summary, "iterations")},

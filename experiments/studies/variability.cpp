@@ -67,8 +67,8 @@ Design design(const Setting& setting) {
       "of."};
   design.differences = {
       "The paper prints curves without numbers, and neither eta nor the number of clients of its 15 runs. Its clients "
-      "compute with whatever has arrived; ours wait for answers that are about to arrive, which brings them into step, "
-      "so that runs differ less."};
+      "compute with whatever has arrived; ours wait for answers that are about to arrive, which brings clients of "
+      "similar speed into step. With more clients than cores, the system decides which of them runs when."};
   design.cells = cells(setting);
   design.tables = {spread()};
   design.charts = {trajectories("runs", "Runs without damping, same problem and start", {{"eta", 1.0}}),

@@ -25,12 +25,12 @@ struct AgeRange {
 };
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::array kAgeRanges = {AgeRange{"age 0", "share_0", 0, 0},
-                                   AgeRange{"1", "share_1", 1, 1},
-                                   AgeRange{"2", "share_2", 2, 2},
-                                   AgeRange{"3 to 4", "share_3_to_4", 3, 4},
-                                   AgeRange{"5 to 8", "share_5_to_8", 5, 8},
-                                   AgeRange{"9 to 16", "share_9_to_16", 9, 16},
-                                   AgeRange{"17 and more", "share_17_and_more", 17, kNoLimit}};
+                                   AgeRange{"age 1", "share_1", 1, 1},
+                                   AgeRange{"age 2", "share_2", 2, 2},
+                                   AgeRange{"ages 3 to 4", "share_3_to_4", 3, 4},
+                                   AgeRange{"ages 5 to 8", "share_5_to_8", 5, 8},
+                                   AgeRange{"ages 9 to 16", "share_9_to_16", 9, 16},
+                                   AgeRange{"ages 17 and more", "share_17_and_more", 17, kNoLimit}};
 
 // ---------------------------------------------------------------------------------------------------- design
 

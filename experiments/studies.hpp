@@ -8,13 +8,25 @@ namespace fedsinkhorn::experiments {
 namespace breakdown {
 Study study();
 }
-namespace step_size {
-Study study();
-}
 namespace multitarget {
 Study study();
 }
 namespace target_sweep {
+Study study();
+}
+namespace variability {
+Study study();
+}
+namespace step_size {
+Study study();
+}
+namespace delays {
+Study study();
+}
+namespace robustness {
+Study study();
+}
+namespace local_steps {
 Study study();
 }
 namespace sensitivity {
@@ -35,11 +47,25 @@ Study study();
 namespace privacy_mechanisms {
 Study study();
 }
-
 namespace toy_portfolio {
 Study study();
 }
 namespace epsilon_digits {
+Study study();
+}
+namespace rounds {
+Study study();
+}
+namespace async_networks {
+Study study();
+}
+namespace async_damping {
+Study study();
+}
+namespace async_staleness {
+Study study();
+}
+namespace async_straggler {
 Study study();
 }
 namespace online {

@@ -12,17 +12,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHead =
-    "# Reproduction\n"
-    "\n"
-    "The studies of the paper and ours, as `make reproduce` has run them. Every figure comes from the records in the\n"
-    "folder named under its heading; none is typed by hand. Figures of the paper stand in columns of their own. "
-    "Charts\n"
-    "of the same records: `fedsinkhorn report docs/reproduction`. A single study: `build/fedsinkhorn-experiments "
-    "NAME`;\n"
-    "`list` names them, `--scale paper` runs the paper's sizes.\n"
-    "\n"
-    "Times are of one machine and of threads in one process; compare them within a table only.\n";
+constexpr const char* kHead = R"(# Reproduction
+
+The studies of the paper and ours, as `make reproduce` has run them (`--scale machine`: smaller than the paper's, so that
+two cores take less than 45 minutes). Every figure is made from the records that its section names; none is typed by
+hand, and a test compares this page with them. Figures that the paper prints stand in columns of their own.
+[studies.md](studies.md) says how to run a study and what a record is. Charts of the same records:
+`build/fedsinkhorn report docs/reproduction -o charts.html`.
+
+Clients are threads of one process on the machine that a section names. Times are for comparison within a table; with
+more clients than cores, clients wait for their turns. ∞: not reached within the limit of iterations.
+)";
 
 report::StudyRecords complete(const fs::path& folder) {
   try {

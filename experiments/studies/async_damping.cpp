@@ -47,10 +47,9 @@ TableView outcomes() {
 
 Design design(const Setting& setting) {
   Design design;
-  design.conditions = {
-      problem_sentence(), laws_sentence(),
-      "To an L1 error of 1e-12, at most 3,000 iterations of any client. Damping by eta: arithmetic, (1 "
-      "- eta) old + eta new; geometric, old^(1 - eta) new^eta. eta = 1 is no damping."};
+  design.conditions = {problem_sentence(), laws_sentence(),
+                       "To an L1 error of 1e-12, at most 3,000 iterations of any client. Damping by eta: arithmetic, "
+                       "(1 - eta) old + eta new; geometric, old^(1 - eta) new^eta. eta = 1 is no damping."};
   design.cells = cells(setting);
   design.tables = {outcomes()};
   design.charts = {

@@ -36,10 +36,10 @@ TableView outcomes() {
 
 Design design(const Setting& setting) {
   Design design;
-  design.conditions = {problem_sentence(), laws_sentence(),
-                       "Asynchronous clients without damping, to an L1 error of 1e-12, at most 3,000 iterations of any "
-                       "client. All-to-all "
-                       "runs on the same network. Ages of slices are in iterations; none older than 16 is used."};
+  design.conditions = {
+      problem_sentence(), laws_sentence(),
+      "Asynchronous clients without damping, to an L1 error of 1e-12, at most 3,000 iterations of any client. "
+      "All-to-all runs on the same network. Ages of slices are in iterations; none older than 16 is used."};
   design.cells = cells(setting);
   design.tables = {outcomes()};
   design.charts = {{.id = "time",

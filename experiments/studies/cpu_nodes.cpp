@@ -61,8 +61,7 @@ Design design(const Setting& setting) {
   Design design;
   design.conditions = {
       "Synchronous all-to-all for a fixed number of iterations, points in the unit square, one thread per client. One "
-      "client has no exchanges; it makes the same two products per iteration as the others, not our faster fused "
-      "pass.",
+      "client has no exchanges; it makes the same two products per iteration as the others, not our faster fused pass.",
       how_clients_are_timed(setting.transport),
       "Whole run and elapsed time: all iterations, with building kernels in the first two."};
   design.differences = {

@@ -107,14 +107,11 @@ Design design(const Setting& setting) {
   Design design;
   design.conditions = {
       "Asynchronous clients without damping, one thread each, a fixed number of iterations, no tolerance; points in "
-      "the "
-      "unit square, the same problem and start in all runs. The age of a slice is the number of iterations its user "
-      "has "
-      "begun since its owner published it, counted at the first use, over all ordered pairs of clients."};
+      "the unit square, the same problem and start in all runs. The age of a slice is the number of iterations its "
+      "user has begun since its owner published it, counted at the first use, over all ordered pairs of clients."};
   design.differences = {
       "Age 0 is a slice published during the iteration that uses it; the paper does not count these, so its least "
-      "delay "
-      "is 1.",
+      "delay is 1.",
       "Our clients look for messages twice per iteration, wait for answers that are about to arrive, and wait when "
       "nothing new has. The paper's do neither, which allows long tails.",
       "A client does not use slices older than 16 iterations (the default): it waits for a newer one.",

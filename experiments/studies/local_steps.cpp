@@ -56,19 +56,18 @@ Design design(const Setting& setting) {
   Design design;
   design.conditions = {
       "Plain Sinkhorn, four clients with one thread each, points in the unit square, epsilon 0.01, the same problem "
-      "and start in all "
-      "runs. A client makes up to w iterations with the slices it last received before it exchanges its own; w = 1 "
-      "exchanges in every iteration. It exchanges earlier when a step changes its scalings by less than a tenth of the "
-      "largest change since the last exchange. Until the L2 error of both marginals is 1e-8, or 20,000 iterations are "
-      "made.",
+      "and start in all runs. A client makes up to w iterations with the slices it last received before it exchanges "
+      "its own; w = 1 exchanges in every iteration. It exchanges earlier when a step changes its scalings by less than "
+      "a tenth of the largest change since the last exchange. Until the L2 error of both marginals is 1e-8, or 20,000 "
+      "iterations are made.",
       "Waits: how often the client that waited most has waited for slices of others. In all-to-all those of u and of v "
       "are two. Asynchronous clients send without waiting, so that bytes say how much they exchange.",
       "Curves: the larger error of both marginals. Asynchronous clients know their errors only against slices that may "
       "be out of date: of every w iterations the largest is shown."};
   design.differences = {
       "The paper prints curves without numbers: w > 1 takes more iterations and more time in all of them. Its clients "
-      "always make w iterations; ours stop earlier, once there is nothing left to gain. "
-      "Threads of one process exchange slices faster than its cluster does."};
+      "always make w iterations; ours stop earlier, once there is nothing left to gain. Threads of one process "
+      "exchange slices faster than its cluster does."};
   design.cells = cells(setting);
   design.tables = {costs()};
   const Json iterations = {{"title", "iterations"}};

@@ -17,8 +17,7 @@ Design design(const Setting& setting) {
   design.conditions = {
       "Plain Sinkhorn for a fixed number of iterations on one machine with all its cores, points in the unit square, "
       "float64, random masses. One problem: median of the N. Seconds of the iterations, without reading and checking "
-      "the problem. The N problems "
-      "share the costs and the row masses.",
+      "the problem. The N problems share the costs and the row masses.",
       "The first iteration is made in logarithms and builds the kernel, once per solve. 'Later iterations' leave it "
       "out, and are scaled to the same number of iterations: the kernel is there already.",
       "Difference of potentials: the largest between the potentials of the N problems solved at once and one after the "

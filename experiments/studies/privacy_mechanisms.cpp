@@ -71,34 +71,33 @@ std::vector<TableView> tables() {
     figure.where = {{"mechanism", mechanism}};
     return figure;
   };
-  return {
-      {.caption = "Mechanism marginal: column error by number of clients",
-       .rows = {{"epsilon_DP", "epsilon_DP"}},
-       .figures = {error, worst},
-       .across = "clients",
-       .where = {{"mechanism", kMarginal}, {"releases", kAuto}, {"is_varied", true}}},
-      {.caption = "Mechanism marginal: releases, their noise and the error of the cost, five clients",
-       .rows = {{"epsilon_DP", "epsilon_DP"}},
-       .figures = {releases, sigma, cost},
-       .where = {{"mechanism", kMarginal}, {"is_compared", true}}},
-      {.caption = "Mechanism marginal: column error by number of releases, five clients",
-       .rows = {{"epsilon_DP", "epsilon_DP"}},
-       .figures = {error},
-       .across = "releases",
-       .where = {{"mechanism", kMarginal}, {"clients", kComparedClients}, {"is_varied", true}}},
-      {.caption = "Both mechanisms at the same budget, five clients",
-       .rows = {{"epsilon_DP", "epsilon_DP"}},
-       .figures = {of(error, kMarginal, "marginal: column error"), of(cost, kMarginal, "marginal: cost error"),
-                   of(error, kScalingsOneRow, "scalings, one row: column error"),
-                   of(cost, kScalingsOneRow, "cost error"), of(sigma, kScalingsOneRow, "noise"),
-                   of(error, kScalingsAllRows, "scalings, all rows: column error"),
-                   of(cost, kScalingsAllRows, "cost error"), of(sigma, kScalingsAllRows, "noise")},
-       .where = {{"is_compared", true}}},
-      {.caption = "Mechanism scalings: the S and number of releases that turned out best, and the error of the rows of "
-                  "its own plan",
-       .rows = {{"mechanism", "mechanism"}, {"epsilon_DP", "epsilon_DP"}},
-       .figures = {{.title = "S", .key = "clip"}, releases, {.title = "row error", .key = "row_error"}},
-       .where = {{"releases", kBest}}}};
+  return {{.caption = "Mechanism marginal: column error by number of clients",
+           .rows = {{"epsilon_DP", "epsilon_DP"}},
+           .figures = {error, worst},
+           .across = "clients",
+           .where = {{"mechanism", kMarginal}, {"releases", kAuto}, {"is_varied", true}}},
+          {.caption = "Mechanism marginal: releases, their noise and the error of the cost, five clients",
+           .rows = {{"epsilon_DP", "epsilon_DP"}},
+           .figures = {releases, sigma, cost},
+           .where = {{"mechanism", kMarginal}, {"is_compared", true}}},
+          {.caption = "Mechanism marginal: column error by number of releases, five clients",
+           .rows = {{"epsilon_DP", "epsilon_DP"}},
+           .figures = {error},
+           .across = "releases",
+           .where = {{"mechanism", kMarginal}, {"clients", kComparedClients}, {"is_varied", true}}},
+          {.caption = "Both mechanisms at the same budget, five clients",
+           .rows = {{"epsilon_DP", "epsilon_DP"}},
+           .figures = {of(error, kMarginal, "marginal: column error"), of(cost, kMarginal, "marginal: cost error"),
+                       of(error, kScalingsOneRow, "scalings, one row: column error"),
+                       of(cost, kScalingsOneRow, "cost error"), of(sigma, kScalingsOneRow, "noise"),
+                       of(error, kScalingsAllRows, "scalings, all rows: column error"),
+                       of(cost, kScalingsAllRows, "cost error"), of(sigma, kScalingsAllRows, "noise")},
+           .where = {{"is_compared", true}}},
+          {.caption = "Mechanism scalings: the S and number of releases that turned out best, and the error of the "
+                      "rows of its own plan",
+           .rows = {{"mechanism", "mechanism"}, {"epsilon_DP", "epsilon_DP"}},
+           .figures = {{.title = "S", .key = "clip"}, releases, {.title = "row error", .key = "row_error"}},
+           .where = {{"releases", kBest}}}};
 }
 
 std::vector<ChartView> charts() {

@@ -159,8 +159,7 @@ Design design(const Setting& setting) {
   design.conditions = {
       "Mechanism scalings: every iteration releases u and v, row-wise clipped to S in logarithms, with Gaussian noise "
       "sigma. Squared distances of points in the unit square, largest cost 1, random masses, epsilon_OT 0.01; 0.0002 "
-      "is "
-      "added to show iterations that have not converged. Errors are L2 of the row sums with the noised scalings. "
+      "is added to show iterations that have not converged. Errors are L2 of the row sums with the noised scalings. "
       "The noise floor is their mean over the last 100 iterations; median of the seeds. delta is 1e-5.",
       "Noise comes from seeds, so that runs can be repeated. That makes the runs themselves not private, but changes "
       "neither errors nor accounting.",

@@ -140,10 +140,8 @@ Design design(const Setting& setting) {
   design.conditions = {
       "Random problems: points in the unit square and masses drawn anew for every run, the same for all rows. Plain "
       "Sinkhorn, one thread per client, asynchronous clients with arithmetic damping by eta (1: none). Limits on the "
-      "L2 "
-      "error of both marginals: loose 1e-5, tight 1e-12. At most 3,000 iterations; a run that makes them has timed "
-      "out. "
-      "Time to convergence: mean of the runs that converged.",
+      "L2 error of both marginals: loose 1e-5, tight 1e-12. At most 3,000 iterations; a run that makes them has timed "
+      "out. Time to convergence: mean of the runs that converged.",
       "Runs by eta use smaller problems than the table, except at scale paper."};
   design.differences = {
       "The paper has two columns, fast and slow, for two time limits it does not give; its shares of runs that timed "
@@ -154,8 +152,7 @@ Design design(const Setting& setting) {
       "from time to time all clients synchronise.",
       "Damped by eta, a run makes about 1 / eta times as many iterations, until the limit on them is too low. Below "
       "that our clients still synchronise, at the latest when the error has not halved for 256 iterations. These "
-      "rounds "
-      "are not damped, and with the smallest eta they make most of the progress."};
+      "rounds are not damped, and with the smallest eta they make most of the progress."};
   design.cells = cells(setting);
   design.tables = tables();
   design.charts = {{.id = "etas",

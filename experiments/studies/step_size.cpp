@@ -9,9 +9,8 @@ Design design(const Setting& setting) {
   Design design;
   design.conditions = {
       "Asynchronous clients, arithmetic damping by eta (1: none), until the L2 error of the marginals is 1e-10 or "
-      "8,000 "
-      "iterations are made. The problem and the start are the same in all runs. Mean over the runs; infinite if one "
-      "did not get there."};
+      "8,000 iterations are made. The problem and the start are the same in all runs. Mean over the runs; infinite if "
+      "one did not get there."};
   design.differences = {
       "The paper's clients compute with whatever has arrived; ours wait when nothing new has, so that the time follows "
       "the number of iterations, and damping only adds to these. The paper does not run eta = 1."};

@@ -64,8 +64,7 @@ Design design(const Setting& setting) {
   design.differences = {
       "The paper's single GPU reaches the limit of its memory at the largest N and becomes slow; a CPU has more memory "
       "and no such step. Its clients have a GPU each; ours share the cores of one machine, so that more clients "
-      "compute "
-      "less each but no faster together."};
+      "compute less each but no faster together."};
   const Figure computing{.title = "computing", .key = "compute", .statistic = "mean", .format = "seconds"};
   const Figure communication{
       .title = "communication", .key = "communication", .statistic = "mean", .format = "seconds"};

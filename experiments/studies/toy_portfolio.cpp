@@ -85,14 +85,12 @@ Design design(const Setting& /*setting*/) {
   Design design;
   design.conditions = {
       "The printed costs, a and b from the printed returns, losses minus the weights of the stocks. Plain Sinkhorn, "
-      "three "
-      "clients, epsilon 0.01 in the first table."};
+      "three clients, epsilon 0.01 in the first table."};
   design.differences = {
       "With both marginals fixed the expected loss is the sum of b times the losses, whatever the plan is: the paper's "
       "-0.48 is that number. Its printed plan has the column sums b but other row sums than a, and its entries are "
-      "those "
-      "of epsilon = 0.001 after about thirty iterations: an early iterate. If the rows alone are fixed, as in the "
-      "problem the paper states, the loss depends on the radius (last table)."};
+      "those of epsilon = 0.001 after about thirty iterations: an early iterate. If the rows alone are fixed, as in "
+      "the problem the paper states, the loss depends on the radius (last table)."};
   for (const char* topology : {"all-to-all", "star", "async", "row-reduce"}) {
     design.cells.push_back({{"kind", "convergence"}, {"topology", topology}});
   }

@@ -61,8 +61,7 @@ Design design(const Setting& setting) {
   Design design;
   design.conditions = {
       "Four asynchronous clients, one thread each, points in the unit square. The problem and the start are the same "
-      "in "
-      "all runs; only the order in which messages arrive differs. Arithmetic damping by eta (1: none), until the L2 "
+      "in all runs; only the order in which messages arrive differs. Arithmetic damping by eta (1: none), until the L2 "
       "error of both marginals is 1e-10 or 8,000 iterations are made. Errors are those that the first client knows "
       "of."};
   design.differences = {

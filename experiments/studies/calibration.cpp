@@ -87,7 +87,7 @@ Design design(const Setting& setting) {
       "Our star deals out slices instead of broadcasting the whole vector; it broadcasts short notes only."};
   design.differences = {
       "The paper's clients exchange by MPI over InfiniBand, and its Allgather stages data of GPUs through host memory. "
-      "Ours copy within one memory. With more clients than cores, alpha is mostly waiting for a core; where that hides "
+      "Ours copy within one memory. Clients beyond the number of cores also wait for a core; where that hides "
       "the cost of a byte, beta is not resolved: it is then 0 and the bandwidth infinite, or R² is low."};
   const int repeats = setting.by_scale(1, 3, 5);
   for (int repeat = 0; repeat < repeats; ++repeat) {

@@ -1,4 +1,5 @@
 // Computing and communication by the number of clients.
+#include "iteration_times.hpp"
 #include "solves.hpp"
 #include "studies.hpp"
 
@@ -16,8 +17,8 @@ Json cell(const Setting& setting, const char* topology, std::size_t clients) {
 Design design(const Setting& setting) {
   Design design;
   design.conditions = {
-      "Plain Sinkhorn for a fixed number of iterations, points in the unit square, one thread per client. Seconds of "
-      "each client over all iterations, divided by their number. Communication includes waiting for others."};
+      "Plain Sinkhorn for a fixed number of iterations, points in the unit square, one thread per client.",
+      how_clients_are_timed(setting.transport)};
   design.differences = {
       "The paper prints no numbers; in its figure communication grows with the number of clients until it dominates. "
       "Its kernel products ran on GPUs, and every exchange was staged through host memory; ours run on cores that "
@@ -59,22 +60,14 @@ Design design(const Setting& setting) {
   return design;
 }
 
-Json per_iteration(const Json& seconds, double iterations) {
-  Json values = Json::array();
-  for (const Json& value : seconds) values.push_back(value.get<double>() / iterations);
-  return values;
-}
-
 Json measure(const Json& parameters) {
   Options options = paper_options(parameters.at("topology"), parameters.at("clients"));
   options.tolerance = 0;
   options.max_iterations = parameters.at("iterations");
-  const report::RunRecord run =
-      record_of_solve(square_problem(parameters.at("n"), 1), options, parameters.at("transport"));
-  const double iterations = report::number(run.summary, "iterations");
-  return {{"compute", per_iteration(of_clients(run, "compute_seconds"), iterations)},
-          {"communication", per_iteration(of_clients(run, "communication_seconds"), iterations)},
-          {"seconds_per_iteration", measured_number(seconds_per_iteration(run))}};
+  const TimedRun timed = timed_run(square_problem(parameters.at("n"), 1), options, parameters.at("transport"));
+  return {{"compute", timed.compute},
+          {"communication", timed.communication},
+          {"seconds_per_iteration", measured_number(seconds_per_iteration(timed.run))}};
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ Design design(const Setting& setting) {
       "Our star deals out slices instead of broadcasting the whole vector; it broadcasts short notes only."};
   design.differences = {
       "The paper's clients exchange by MPI over InfiniBand, and its Allgather stages data of GPUs through host memory. "
-      "Ours copy within one memory. With more clients than cores, alpha is mostly waiting for a core; where that hides "
-      "the cost of a byte, beta is not resolved: it is then 0 and the bandwidth infinite, or R² is low."};
+      "Ours copy within one memory. Clients beyond the number of cores also wait for a core; where that hides the cost "
+      "of a byte, beta is not resolved: it is then 0 and the bandwidth infinite, or R² is low."};
   const int repeats = setting.by_scale(1, 3, 5);
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (const std::size_t clients : setting.by_scale<std::vector<std::size_t>>({2}, {2, 4, 8}, {2, 4, 8})) {

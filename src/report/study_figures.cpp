@@ -23,9 +23,10 @@ double quantile(const Numbers& sorted, double share) {
   const double at = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  // Not between infinities, whose difference is NaN: a run that did not end counts as infinitely long.
-  if (sorted[below] == sorted[above]) return sorted[below];
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  const double part = at - static_cast<double>(below);
+  // Runs that did not end are infinite: 0 times that, and the difference of two, would be NaN.
+  if (part == 0 || sorted[below] == sorted[above]) return sorted[below];
+  return sorted[below] + part * (sorted[above] - sorted[below]);
 }
 
 double mean_of(const Numbers& values) {
@@ -92,10 +93,11 @@ Cell text_cell(const Figure& figure, const RecordGroup& group) {
   return {"not measured"};
 }
 
+/// Three digits: 0.0123, 4.5, 12,300, 1.23 × 10⁷.
 std::string short_number(double value) {
-  const double size = std::abs(value);
-  if (value == 0 || (size >= 1e-3 && size < 1e5)) return fmt::format("{:.3g}", value);
-  return number_text(std::stod(fmt::format("{:.2e}", value)));
+  const double rounded = std::stod(fmt::format("{:.2e}", value));
+  if (rounded >= 1000 && rounded < 1e6) return count_text(static_cast<std::uint64_t>(rounded));
+  return number_text(rounded);
 }
 
 }  // namespace
@@ -149,7 +151,7 @@ std::string formatted(double value, const std::string& format) {
   if (std::isnan(value)) return "not measured";
   if (std::isinf(value)) return value > 0 ? "∞" : "-∞";
   if (format == "seconds") return seconds_text(value);
-  if (format == "percent") return fmt::format("{:.4g} %", 100 * value);
+  if (format == "percent") return short_number(100 * value) + " %";
   if (format == "bytes") return human_bytes(static_cast<std::uint64_t>(std::max(0.0, value)));
   if (format == "count" && value >= 0 && value < 1e15) {
     return count_text(static_cast<std::uint64_t>(std::llround(value)));

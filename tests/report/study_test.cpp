@@ -152,6 +152,31 @@ TEST(StudyTable, HasTheStatisticsOfItsGroupsAndThePapersFigures) {
   EXPECT_EQ(texts(table.rows[1])[7], "9");
 }
 
+TEST(StudyTable, AMedianBesideARunThatDidNotEndIsANumber) {
+  std::vector<CellRecord> records;
+  for (const Json& seconds : {Json(1), Json(2), Json(kInfinite)}) {
+    records.push_back(made_record("r", {{"n", 1}}, {{"seconds", seconds}}));
+  }
+  const TableView view{.rows = {{"n", "n"}},
+                       .figures = {{.title = "median", .key = "seconds"},
+                                   {.title = "spread", .key = "seconds", .statistic = "quartiles"}}};
+  EXPECT_EQ(texts(table_of(view, records).rows[0]), (Texts{"1", "2", "2 [1.5, ∞]"}));
+}
+
+TEST(StudyTable, NumbersHaveThreeDigits) {
+  for (const auto& [value, text] : std::vector<std::pair<double, std::string>>{{0, "0"},
+                                                                               {0.01234, "0.0123"},
+                                                                               {-4.5, "-4.5"},
+                                                                               {999.9, "1,000"},
+                                                                               {17'712, "17,700"},
+                                                                               {12'345'678, "1.23 × 10⁷"}}) {
+    EXPECT_EQ(formatted(value, "number"), text);
+  }
+  EXPECT_EQ(formatted(0.66667, "percent"), "66.7 %");
+  EXPECT_EQ(formatted(1, "percent"), "100 %");
+  EXPECT_EQ(formatted(12'345, "count"), "12,345");
+}
+
 TEST(StudyTable, HasColumnsForTheValuesOfAParameter) {
   const TableView view{.caption = "Times",
                        .rows = {{"clients", "clients"}},

@@ -139,8 +139,9 @@ Json curve_of(const report::RunRecord& run, double report::TracePoint::*x, doubl
 }
 
 double seconds_per_iteration(const report::RunRecord& run) {
-  if (run.trace.size() < 2) return std::numeric_limits<double>::infinity();
-  const report::TracePoint& first = run.trace.front();
+  constexpr std::size_t kBuilding = 2;  // iterations that write kernels
+  if (run.trace.size() <= kBuilding) return std::numeric_limits<double>::infinity();
+  const report::TracePoint& first = run.trace[kBuilding - 1];
   const report::TracePoint& last = run.trace.back();
   return (last.seconds - first.seconds) / (last.iteration - first.iteration);
 }

@@ -48,8 +48,8 @@ class PointsProblem {
 [[nodiscard]] Json curve_of(const report::RunRecord& run, double report::TracePoint::*x, double report::TracePoint::*y,
                             std::size_t most = 100);
 
-/// Seconds per iteration without the first one, which is done in logs and writes the kernel. Infinite if there is no
-/// other.
+/// Seconds per iteration, of a run whose errors are checked in each, without the first two, which write kernels.
+/// Infinite if there are no others.
 [[nodiscard]] double seconds_per_iteration(const report::RunRecord& run);
 
 /// 1 if it has converged, else 0: for shares.

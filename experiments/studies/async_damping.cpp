@@ -28,7 +28,7 @@ std::vector<Json> cells(const Setting& setting) {
                            {"damping", damping.kind},
                            {"delays", law.name},
                            {"n", setting.by_scale<std::size_t>(32, 256, 256)}};
-        add_seed_blocks(cell, setting.by_scale<std::size_t>(1, 2, 25), all);
+        add_seed_blocks(cell, setting.by_scale<std::size_t>(1, 4, 25), all);
       }
     }
   }

@@ -113,7 +113,7 @@ Design design(const Setting& setting) {
       "Age 0 is a slice published during the iteration that uses it; the paper does not count these, so its least "
       "delay is 1.",
       "Our clients look for messages twice per iteration, wait for answers that are about to arrive, and wait when "
-      "nothing new has. The paper's do neither, which allows long tails.",
+      "nothing new has. The paper's clients do none of this, which allows long tails.",
       "A client does not use slices older than 16 iterations (the default): it waits for a newer one.",
       "With 2 and 4 clients the paper's largest delay exceeds its 500 iterations per run, which it does not explain."};
   design.cells = cells(setting);

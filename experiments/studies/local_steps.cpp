@@ -60,8 +60,8 @@ Design design(const Setting& setting) {
       "its own; w = 1 exchanges in every iteration. It exchanges earlier when a step changes its scalings by less than "
       "a tenth of the largest change since the last exchange. Until the L2 error of both marginals is 1e-8, or 20,000 "
       "iterations are made.",
-      "Waits: how often the client that waited most has waited for slices of others. In all-to-all those of u and of v "
-      "are two. Asynchronous clients send without waiting, so that bytes say how much they exchange.",
+      "Waits: how often the client that waited most has waited for slices of others. In all-to-all, u and v count as "
+      "two. Asynchronous clients send without waiting, so that bytes say how much they exchange.",
       "Curves: the larger error of both marginals. Asynchronous clients know their errors only against slices that may "
       "be out of date: of every w iterations the largest is shown."};
   design.differences = {

@@ -144,8 +144,8 @@ Design design(const Setting& setting) {
       "out. Time to convergence: mean of the runs that converged.",
       "Runs by eta use smaller problems than the table, except at scale paper."};
   design.differences = {
-      "The paper has two columns, fast and slow, for two time limits it does not give; its shares of runs that timed "
-      "out follow from them. We have no time limit, only that on iterations.",
+      "The paper has two columns, fast and slow, without saying what they are. Its caption speaks of time limits, "
+      "which it does not give. We have no time limit, only that on iterations.",
       "It shows the best eta of asynchronous clients, 0.5, and does not run eta = 1. It does not say how many runs "
       "there were, nor which epsilon.",
       "Ours cannot diverge in exact arithmetic (docs/async.md): scalings are kept relative to absorbed potentials, and "

@@ -50,7 +50,7 @@ ChartView trajectories(const char* id, const char* title, const Json& where) {
           .title = title,
           .description = "A line per run: L2 error of the rows over the iterations of one client.",
           .kind = "curves",
-          .groups = {{"eta", "eta = {}"}, {"run", "run {}"}},
+          .groups = {{"run", "run {}"}},
           .figures = {{.title = "error", .key = "errors"}},
           .x_axis = {{"title", "iterations"}},
           .y_axis = {{"title", "L2 error of the rows"}, {"log", true}},

@@ -101,4 +101,9 @@ class Plan {
   std::unique_ptr<State> state_;
 };
 
+/// Other rows under the potential g of a result, such as new points: each has the same mass, in total 1, and f follows
+/// from g by one half-step. problem: the new rows, with the columns and epsilon of the solve; its masses do not matter.
+/// The result has potentials alone, for a Plan. Throws InputError if the columns do not fit.
+[[nodiscard]] Result extend_rows(const Problem& problem, const Result& result, int threads = 0);
+
 }  // namespace fedsinkhorn

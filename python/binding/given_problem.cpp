@@ -32,6 +32,12 @@ GivenProblem::GivenProblem(const py::dict& inputs) {
     problem.initial_g = columns_of_masses(array_named(g, "initial_g"), "initial_g");
   }
   problem.epsilon = real_number(inputs["epsilon"], "epsilon");
+  if (inputs.contains("mass_tolerance")) {
+    problem.mass_tolerance = real_number(inputs["mass_tolerance"], "mass_tolerance");
+    if (!(problem.mass_tolerance >= 0 && problem.mass_tolerance < 1)) {
+      throw InputError("mass_tolerance", "is not between 0 and 1");
+    }
+  }
   set_parts(inputs);
 }
 

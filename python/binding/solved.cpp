@@ -178,6 +178,17 @@ py::array Solved::barycentric(const py::array& values, std::size_t target) const
   return product(&Plan::barycentric, rows_here(), values, target);
 }
 
+std::unique_ptr<Solved> Solved::extend(const py::dict& inputs) const {
+  GivenProblem given(inputs);
+  given.several_targets = given_.several_targets;
+  Result extended;
+  {
+    const py::gil_scoped_release no_gil;
+    extended = extend_rows(given.problem, *result_, options_.threads);
+  }
+  return std::make_unique<Solved>(std::move(given), options_, std::move(extended));
+}
+
 py::tuple Solved::point_gradients(std::size_t target) const {
   PointGradients gradients;
   {
@@ -225,6 +236,7 @@ void bind_solved(py::module_& module) {
       .def("apply", &Solved::apply)
       .def("apply_transposed", &Solved::apply_transposed)
       .def("barycentric", &Solved::barycentric)
+      .def("extend", &Solved::extend)
       .def("point_gradients", &Solved::point_gradients)
       .def("mass_gradients", &Solved::mass_gradients);
 }

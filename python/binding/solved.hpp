@@ -37,6 +37,8 @@ class Solved {
   [[nodiscard]] py::array apply(const py::array& values, std::size_t target) const;
   [[nodiscard]] py::array apply_transposed(const py::array& values, std::size_t target) const;
   [[nodiscard]] py::array barycentric(const py::array& values, std::size_t target) const;
+  /// The plan of other rows under the same g; inputs: C, or X and metric.
+  [[nodiscard]] std::unique_ptr<Solved> extend(const py::dict& inputs) const;
   [[nodiscard]] py::tuple point_gradients(std::size_t target) const;
   [[nodiscard]] py::tuple mass_gradients(std::size_t target) const;
 

@@ -1,6 +1,6 @@
 // Derivatives of the value with respect to masses: the potentials relative to a x b, at the optimum
 //   dV/da_i = -epsilon log sum_j exp((g_j - C_ij) / epsilon)   and likewise for b,
-// which also says what mass would cost where there is none.
+// which also says what mass would cost where there is none. The same sums give potentials of new rows.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -103,6 +103,26 @@ std::vector<double> centred_gradient(std::vector<double> sums, double epsilon) {
 }
 
 }  // namespace
+
+Result extend_rows(const Problem& problem, const Result& result, int threads) {
+  Result extended;
+  extended.rows = make_cost_input(problem.cost)->shape().rows;
+  extended.columns = result.columns;
+  extended.targets = result.targets;
+  extended.f.assign(extended.rows * extended.targets, 0.0);
+  extended.g = result.g;
+  extended.g_rest = result.g_rest;
+  const Plan plan(problem, extended, threads);
+  const double log_mass = -std::log(static_cast<double>(extended.rows));
+  for (std::size_t target = 0; target < extended.targets; ++target) {
+    const std::vector<double> sums = row_log_sums(plan.state(), target);
+    for (std::size_t i = 0; i < extended.rows; ++i) {
+      extended.f[i * extended.targets + target] =
+          std::isfinite(sums[i]) ? problem.epsilon * (log_mass - sums[i]) : -kInfinity;
+    }
+  }
+  return extended;
+}
 
 MassGradients mass_gradients(const Problem& problem, const Result& result, std::size_t target, int threads) {
   if (target >= result.targets) throw InputError("gradients", "there is no such target");

@@ -143,6 +143,25 @@ TEST(Gradients, OfMassesSumToZeroAndAreInfiniteWhereNothingIsAllowed) {
   EXPECT_EQ(gradients.a[2], testing::kInfinity);
 }
 
+TEST(ExtendedRows, OfTheSolveItselfHaveItsConditionalPlan) {
+  const testing::OwnedProblem owned = testing::random_problem(8, 6, 0.05, 9);
+  const Problem problem = owned.view();
+  const Result result = solve(problem, to_the_last_digit());
+  const Result extended = extend_rows(problem, result);
+  std::vector<double> plan(8 * 6);
+  std::vector<double> other(8 * 6);
+  Plan(problem, result).rows(0, 8, 0, plan);
+  Plan(problem, extended).rows(0, 8, 0, other);
+  for (std::size_t k = 0; k < plan.size(); ++k) EXPECT_NEAR(plan[k] / owned.a[k / 6], other[k] * 8, 1e-11);
+}
+
+TEST(ExtendedRows, NeedTheColumnsOfTheSolve) {
+  const testing::OwnedProblem owned = testing::random_problem(8, 6, 0.05, 9);
+  const testing::OwnedProblem other = testing::random_problem(8, 7, 0.05, 9);
+  const Result result = solve(owned.view());
+  EXPECT_THROW((void)extend_rows(other.view(), result), InputError);
+}
+
 TEST(Divergence, IsZeroForEqualCloudsAndPositiveForOthers) {
   PointsOfProblem points(Metric::sqeuclidean);
   EXPECT_GT(divergence_of(points), 0);

@@ -5,6 +5,7 @@
 
 What differs from POT, and what is ignored, is listed in docs/python.md ("In place of POT").
 """
+import contextlib
 import sys
 import warnings
 
@@ -27,10 +28,6 @@ _METHODS_OF_LOSSES = ("sinkhorn", "sinkhorn_log", "sinkhorn_stabilized")
 def _check_method(method, known):
     if not isinstance(method, str) or method.lower() not in known:
         raise InputError(f"method: Unknown method '{method}'; choose {', '.join(known)}")
-
-
-def _is_torch(value):
-    return type(value).__module__.split(".")[0] == "torch"
 
 
 def _like(reference, numbers):
@@ -57,6 +54,23 @@ def _like(reference, numbers):
     return kind.type(numbers) if np.ndim(numbers) == 0 else np.asarray(numbers, dtype=kind)
 
 
+@contextlib.contextmanager
+def _named(**names):
+    """Errors name POT's arguments; names: those by ours."""
+    try:
+        yield
+    except InputError as error:
+        culprit, colon, rest = str(error).partition(":")
+        raise InputError(names.get(culprit, culprit) + colon + rest) from None
+
+
+_OF_SINKHORN = {"C": "M", "epsilon": "reg", "max_iterations": "numItermax", "tolerance": "stopThr",
+                "initial_g": "warmstart"}
+_OF_SAMPLES = {"X": "X_s", "Y": "X_t", "epsilon": "reg", "max_iterations": "numIterMax", "tolerance": "stopThr"}
+_OF_SOLVE = {"C": "M", "X": "X_a", "Y": "X_b", "epsilon": "reg", "max_iterations": "max_iter", "tolerance": "tol",
+             "initial_g": "potentials_init"}
+
+
 def _masses(masses):
     """POT's empty list means uniform."""
     return None if masses is None or len(masses) == 0 else masses
@@ -75,7 +89,7 @@ class _Printer:
 
 def _settings(reg, iterations, threshold, verbose, warmstart):
     """POT stops by the L2 norm."""
-    settings = dict(epsilon=reg, max_iterations=max(1, iterations), tolerance=threshold, norm="l2", on_failure="ignore")
+    settings = dict(epsilon=reg, max_iterations=iterations, tolerance=threshold, norm="l2", on_failure="ignore")
     if verbose:
         settings.update(callback=_Printer(), check_every=10)
     if warmstart is not None:
@@ -121,9 +135,10 @@ def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ver
     Other arguments of POT's solvers (tau, epsilon0, ...) are ignored."""
     _check_method(method, _METHODS)
     _refuse_gradients("sinkhorn", a, b, M)
-    result = _solve(M, _masses(a), _masses(b), **_settings(reg, numItermax, stopThr, verbose, warmstart))
+    with _named(**_OF_SINKHORN):
+        result = _solve(M, _masses(a), _masses(b), **_settings(reg, numItermax, stopThr, verbose, warmstart))
     _warn_of(result.status, warn)
-    if getattr(result.f, "ndim", 1) == 2:
+    if result.f.ndim == 2:
         answer = np.array([target.cost.linear for target in result.per_target])
     else:
         answer = result.plan.dense()
@@ -136,9 +151,10 @@ def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ve
     _check_method(method, _METHODS_OF_LOSSES)
     a, b = _masses(a), _masses(b)
     settings = _settings(reg, numItermax, stopThr, verbose, warmstart)
-    if not log and any(getattr(tensor, "requires_grad", False) for tensor in (a, b, M)):
-        return _differentiable_loss(a, b, M, settings, warn)
-    result = _solve(M, a, b, **settings)
+    with _named(**_OF_SINKHORN):
+        if not log and any(getattr(tensor, "requires_grad", False) for tensor in (a, b, M)):
+            return _differentiable_loss(a, b, M, settings, warn)
+        result = _solve(M, a, b, **settings)
     _warn_of(result.status, warn)
     losses = np.array([target.cost.linear for target in result.per_target])
     answer = _like(M, losses if result.f.ndim == 2 else losses[0])
@@ -163,12 +179,14 @@ def empirical_sinkhorn_divergence(X_s, X_t, reg, a=None, b=None, metric="sqeucli
     settings = _settings(reg, numIterMax, stopThr, verbose, None)
     pairs = (((X_s, X_t), a, b), ((X_s, X_s), a, a), ((X_t, X_t), b, b))
     if not log:
-        result = divergence(X_s, X_t, a, b, metric=metric, **settings)
+        with _named(**_OF_SAMPLES):
+            result = divergence(X_s, X_t, a, b, metric=metric, **settings)
         _warn_of(result.status, warn)
         return _like(X_s, max(0.0, result.linear))
     losses, logs = [], []
     for points, rows, columns in pairs:
-        result = _solve(points, rows, columns, metric=metric, **settings)
+        with _named(**_OF_SAMPLES):
+            result = _solve(points, rows, columns, metric=metric, **settings)
         _warn_of(result.status, warn)
         losses.append(result.cost.linear)
         logs.append(_log_of(result, reg, X_s))
@@ -249,7 +267,7 @@ def _regularised(function, reg, reg_type, unbalanced, plan_init, others):
     else:
         wrong = next((f"{name}: is not supported; leave it out" for name, value in others.items() if value is not None),
                      None)
-    if wrong is not None and function not in _originals:
+    if wrong is not None and function not in _originals:  # nobody else to ask
         raise InputError(wrong)
     return wrong is None
 
@@ -258,7 +276,8 @@ def _solved(C, a, b, reg, reference, reg_type, max_iter, tol, potentials_init, v
     settings.update(_settings(reg, 1000 if max_iter is None else max_iter, 1e-9 if tol is None else tol, verbose, None))
     if potentials_init is not None:
         settings["initial_g"] = as_numbers("potentials_init", potentials_init[1], (1,), float64=True)
-    result = _solve(C, _masses(a), _masses(b), **settings)
+    with _named(**_OF_SOLVE):
+        result = _solve(C, _masses(a), _masses(b), **settings)
     _warn_of(result.status, True, stacklevel=4)
     return OTResult(result, reference, reg_type.lower())
 

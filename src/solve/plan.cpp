@@ -57,7 +57,8 @@ int exponent_to_take_out(double mass) {
 }
 
 void check_shapes(const Problem& problem, const Result& result) {
-  const auto [rows, columns, dimension, bytes] = make_cost_input(problem.cost)->shape();
+  const auto costs = make_cost_input(problem.cost);
+  const auto [rows, columns, dimension, bytes] = costs->shape();
   if ((!problem.parts.rows && rows != result.rows) || columns != result.columns) {
     throw InputError("plan", "the result belongs to a problem of another shape");
   }
@@ -73,6 +74,7 @@ void check_shapes(const Problem& problem, const Result& result) {
   if (!fits(result.f_rest, result.f) || !fits(result.g_rest, result.g)) {
     throw InputError("plan", "f_rest and g_rest do not belong to f and g", "leave them empty, or give one for each");
   }
+  costs->check_shape(problem.names, problem.parts, true);  // coordinates of x and y
 }
 
 }  // namespace

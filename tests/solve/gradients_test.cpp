@@ -160,6 +160,11 @@ TEST(ExtendedRows, NeedTheColumnsOfTheSolve) {
   const testing::OwnedProblem other = testing::random_problem(8, 7, 0.05, 9);
   const Result result = solve(owned.view());
   EXPECT_THROW((void)extend_rows(other.view(), result), InputError);
+  const PointsOfProblem points(Metric::sqeuclidean);
+  Problem flat = points.view();
+  const Result of_points = solve(flat);
+  std::get<PointClouds>(flat.cost).x = MatrixView<double>{points.x.data(), kRows, kDimension - 1};
+  EXPECT_THROW((void)extend_rows(flat, of_points), InputError);
 }
 
 TEST(Divergence, IsZeroForEqualCloudsAndPositiveForOthers) {

@@ -13,7 +13,6 @@ from ._divergence import Divergence, divergence
 from ._model import plan_topology, predict, shipped_profiles
 from ._risk import RiskResult, risk
 from ._solve import predicted_bytes, serve, solve
-from .estimator import SinkhornTransport
 from .pot import patch_pot, unpatch_pot
 from .result import ConvergenceError, ConvergenceWarning, Costs, Errors, Plan, Result, TargetResult
 
@@ -50,3 +49,12 @@ __all__ = [
 for _error in (InputError, ClientLost, ClientFailed):
     _error.__module__ = "fedsinkhorn"
 del _error
+
+
+def __getattr__(name):
+    if name == "SinkhornTransport":  # scikit-learn takes a second to import, so only who wants it waits for it
+        from .estimator import SinkhornTransport
+
+        globals()[name] = SinkhornTransport
+        return SinkhornTransport
+    raise AttributeError(f"module 'fedsinkhorn' has no attribute {name!r}")

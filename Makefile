@@ -15,7 +15,7 @@ BENCH_ARGS ?=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick bench bench-gpu \
-        python python-stress python-build wheel portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
+        python python-stress python-build bench-python wheel portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
         packages-lint packages-clang \
         packages-fuzz packages-browser packages-python
 
@@ -57,6 +57,11 @@ python-stress: python-build ## 10,000 random calls, and 1,000 rounds of threads 
 python-build: build/build.ninja packages-python
 	cmake --preset release -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) > /dev/null
 	cmake --build --preset release --target fedsinkhorn-python-package
+
+PYTHON_BENCH_ARGS ?=
+bench-python: python-build ## Time calls from Python beside calls from C++ and POT (PYTHON_BENCH_ARGS=...)
+	cmake --build --preset release --target fedsinkhorn-calls
+	PYTHONPATH=build/python $(PYTHON) bench/python/bench.py build/fedsinkhorn-calls $(PYTHON_BENCH_ARGS)
 
 # As `make portable`: static libraries where there are, others inside the wheel, no MPI.
 wheel: packages-build packages-python ## A wheel that carries its libraries, in dist/

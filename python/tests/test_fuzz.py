@@ -93,7 +93,7 @@ def calls(draw):
     return costs, keywords
 
 
-@settings(max_examples=CALLS, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=CALLS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(calls())
 def test_solve(call):
     costs, keywords = call
@@ -112,7 +112,7 @@ def test_solve(call):
     assert result.status in ("converged", "iteration_limit", "diverged", "interrupted", "budget_spent")
 
 
-@settings(max_examples=max(50, CALLS // 10), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(50, CALLS // 10), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(arrays(), arrays(), masses(3), masses(3), st.one_of(st.floats(1e-3, 10), NUMBERS))
 def test_divergence_and_gradients(X, Y, a, b, epsilon):
     try:
@@ -122,7 +122,7 @@ def test_divergence_and_gradients(X, Y, a, b, epsilon):
         pass
 
 
-@settings(max_examples=max(50, CALLS // 10), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(50, CALLS // 10), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(masses(3), masses(3), arrays(), NUMBERS, ODD, ODD)
 def test_pot(a, b, M, reg, method, warmstart):
     with warnings.catch_warnings():
@@ -135,7 +135,7 @@ def test_pot(a, b, M, reg, method, warmstart):
                 pass
 
 
-@settings(max_examples=max(50, CALLS // 10), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(50, CALLS // 10), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(ODD, ODD, ODD, ODD)
 def test_other_functions(w, x, y, z):
     for call in (lambda: privacy.account(w, x, y, delta=z), lambda: privacy.calibrate(w, x, y, z),
@@ -147,7 +147,7 @@ def test_other_functions(w, x, y, z):
             pass
 
 
-@settings(max_examples=max(50, CALLS // 10), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(50, CALLS // 10), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(ODD, ODD, arrays())
 def test_plans(index, other, values):
     plan = fedsinkhorn.solve(np.arange(12.0).reshape(4, 3), epsilon=1).plan

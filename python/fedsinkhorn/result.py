@@ -78,8 +78,11 @@ class Plan:
         if isinstance(index, tuple):
             if len(index) != 2:
                 raise IndexError("a plan has two dimensions")
-            rows, columns = index
-            return self[rows][..., columns]
+            part = self[index[0]]
+            try:
+                return part[..., index[1]]
+            except (TypeError, ValueError) as error:  # of NumPy, for lists that are no indices
+                raise IndexError(f"no columns: {error}") from error
         if isinstance(index, slice):
             first, last, step = index.indices(len(self))
             if step == 1:

@@ -14,7 +14,7 @@ from fedsinkhorn import pot, privacy  # noqa: E402
 
 # solve() documents these.
 DOCUMENTED = (fedsinkhorn.InputError, TypeError, fedsinkhorn.ConvergenceError, MemoryError)
-CALLS = scaled("FEDSINKHORN_FUZZ_CALLS", 1200)
+CALLS = scaled("FEDSINKHORN_FUZZ_CALLS", 600)
 
 NUMBERS = st.one_of(
     st.floats(), st.integers(-10, 10), st.sampled_from([0, 1, -1, 1e-300, 1e300, 0.05, 0.1, 1e-9, 10**40, True, None]),
@@ -53,43 +53,49 @@ def arrays(draw, dimensions=2):
 
 
 def masses(size):
-    usual = st.lists(st.floats(0, 1), min_size=size, max_size=size).map(
-        lambda numbers: np.array(numbers) / sum(numbers) if sum(numbers) > 0 else np.array(numbers))
-    return st.one_of(st.none(), usual, arrays(1), arrays(2), ODD)
+    usual = st.integers(0, 10**6).map(lambda seed: np.random.default_rng(seed).dirichlet(np.ones(max(1, size))))
+    return st.one_of(st.none(), usual, usual, arrays(1), arrays(2), ODD)
 
 
-# A run that waits for a time limit, a server or a file takes too long to be run often.
-NAMES = [option["name"] for option in fedsinkhorn._core.options() if option["name"] not in ("epsilon", "timeout")]
+# A run that waits for a time limit takes too long to be run often.
+OPTIONS = {option["name"]: option for option in fedsinkhorn._core.options()
+           if option["name"] not in ("epsilon", "timeout", "threads")}
 
 
 @st.composite
-def options(draw):
-    chosen = {}
-    for name in draw(st.lists(st.sampled_from(NAMES), max_size=3, unique=True)):
-        table = next(option for option in fedsinkhorn._core.options() if option["name"] == name)
-        sensible = st.sampled_from(table["choices"]) if table["choices"] else st.integers(0, 3)
-        chosen[name] = draw(st.one_of(sensible, sensible, ODD))
-    if isinstance(chosen.get("threads"), (int, float)) and not isinstance(chosen.get("threads"), bool):
-        chosen["threads"] = 1
-    return chosen
+def some_option(draw):
+    """Often one that has the right type."""
+    option = OPTIONS[draw(st.sampled_from(sorted(OPTIONS)))]
+    sensible = st.sampled_from(option["choices"]) if option["choices"] else {
+        "bool": st.booleans(), "int": st.integers(0, 4), "float": st.floats(0, 1)}.get(option["type"], st.integers(1, 3))
+    return option["name"], draw(st.one_of(sensible, sensible, sensible, ODD))
 
 
 @st.composite
 def calls(draw):
-    costs = draw(st.one_of(arrays(), arrays(), st.tuples(arrays(), arrays()), ODD))
-    rows = len(costs) if isinstance(costs, np.ndarray) and costs.ndim == 2 else 3
-    columns = costs.shape[1] if isinstance(costs, np.ndarray) and costs.ndim == 2 else 3
-    given_options = draw(options())
-    keywords = dict(a=draw(masses(rows)), b=draw(masses(columns)), epsilon=draw(st.one_of(st.floats(1e-3, 10), NUMBERS)),
-                    on_failure=draw(st.sampled_from(["ignore", "ignore", "raise", "cry"])), **given_options)
+    """A call that can be solved, of which up to three arguments are then replaced."""
+    n, m = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    costs = (random.random((n, 2)), random.random((m, 2))) if draw(st.booleans()) else random.random((n, m))
     # Of a budget of any size, a few iterations are enough here.
-    if not isinstance(keywords.get("max_iterations"), (str, bytes)):
-        keywords["max_iterations"] = draw(st.integers(1, 40))
-    for name, strategy in (("metric", st.sampled_from(["euclidean", "cosine", "taxi", 3])), ("initial_g", masses(columns)),
-                           ("callback", st.sampled_from([lambda p: None, lambda p: True, 3])), ("parts", ODD),
-                           ("mass_tolerance", NUMBERS)):
-        if draw(st.integers(0, 9)) == 0:
-            keywords[name] = draw(strategy)
+    keywords = dict(epsilon=draw(st.floats(1e-3, 10)), on_failure="ignore", max_iterations=draw(st.integers(1, 40)),
+                    threads=1, clients=draw(st.sampled_from([1, 1, 1, 2, 3])))
+    others = {"epsilon": NUMBERS, "a": masses(n), "b": masses(m), "initial_g": masses(m), "mass_tolerance": NUMBERS,
+              "metric": st.sampled_from(["euclidean", "cosine", "taxi", 3]), "parts": ODD,
+              "on_failure": st.sampled_from(["raise", "cry", None]), "max_iterations": st.sampled_from([0, -1, "a", 1.5]),
+              "callback": st.sampled_from([lambda p: None, lambda p: True, 3]), "clients": NUMBERS}
+    for _ in range(draw(st.integers(0, 3))):
+        what = draw(st.sampled_from(["costs", "option", "option", "option", "other", "other"]))
+        if what == "costs":
+            costs = draw(st.one_of(arrays(), arrays(), st.tuples(arrays(), arrays()), ODD))
+        elif what == "option":
+            name, value = draw(some_option())
+            keywords[name] = value
+        else:
+            name = draw(st.sampled_from(sorted(others)))
+            keywords[name] = draw(others[name])
+    if isinstance(keywords["clients"], (int, float)) and keywords["clients"] > 4:
+        keywords["clients"] = 4  # 4096 of them take their time
     return costs, keywords
 
 

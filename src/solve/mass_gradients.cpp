@@ -24,8 +24,8 @@ std::vector<std::size_t> all_lines(std::size_t count) {
 
 std::vector<double> values_at(const std::vector<double>& potentials, const std::vector<std::size_t>& lines,
                               std::size_t target, std::size_t targets) {
-  std::vector<double> values;
-  for (const std::size_t line : lines) values.push_back(potentials[line * targets + target]);
+  std::vector<double> values(lines.size());
+  std::ranges::transform(lines, values.begin(), [&](std::size_t line) { return potentials[line * targets + target]; });
   return values;
 }
 

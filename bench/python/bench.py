@@ -4,8 +4,8 @@
   bench.py path/to/fedsinkhorn-calls [--sections overhead,memory,pot] [--sizes 500,2000,10000] [--seconds 60]
 
 Results are checked before they are timed. Contenders take turns; figures are medians, ratios are medians of ratios of
-neighbouring runs. Costs are squared distances of uniform points in the unit square, scaled to a largest of 1, with random
-masses; epsilon is a share of the largest cost. A run of POT that would take longer than --seconds is stopped there, and
+neighbouring runs. Costs are squared distances of uniform points in the unit square, scaled to a largest of 1, with
+random masses; epsilon is a share of the largest cost. A run of POT that would take longer than --seconds is stopped there, and
 its ratio is a lower bound.
 """
 import argparse
@@ -76,8 +76,8 @@ def overhead(program):
                 theirs.append(seconds)
         cpp.close()
         ratio = statistics.median(own / other for own, other in zip(ours, theirs))
-        print(f"  n = {n:6d}: Python {1e3 * statistics.median(ours):9.3f} ms, C++ {1e3 * statistics.median(theirs):9.3f} "
-              f"ms, {ratio:.3f} x ({rounds} turns)", flush=True)
+        own, other = 1e3 * statistics.median(ours), 1e3 * statistics.median(theirs)
+        print(f"  n = {n:6d}: Python {own:9.3f} ms, C++ {other:9.3f} ms, {ratio:.3f} x ({rounds} turns)", flush=True)
 
 
 PEAK = """
@@ -137,7 +137,8 @@ def against_pot(sizes, limit):
     import ot
 
     print("from arrays in memory to 1e-9 (ours: L1 norm of both marginal errors; POT: L2 norm of one), plan included")
-    print(f"{'n':>6} {'epsilon':>8} {'ours':>10} {'iterations':>10} {'error':>8} {'POT':>10} {'error':>8} {'ratio':>8}  method of POT")
+    print(f"{'n':>6} {'epsilon':>8} {'ours':>10} {'iterations':>10} {'error':>8} {'POT':>10} {'error':>8} {'ratio':>8}"
+          "  method of POT")
     for n in sizes:
         C, a, b = problem(n)
         for epsilon in (0.05, 0.01, 0.001):

@@ -28,8 +28,8 @@ def predict(profile, rows, columns=None, *, clients=1, targets=1, dimension=2, c
 def plan_topology(profile, rows, columns=None, *, clients, targets=1, dimension=2, clients_per_machine=0,
                   memory_per_client=0, memory_of_server=0, peers_may_talk=True, server_may_hold_kernel=True,
                   any_block_layout=True, tolerance=1e-9, relative_epsilon=0.01, **options):
-    """Ranks topologies, kernels and precisions: a dictionary whose `options` are feasible ones first, the fastest first,
-    then the others with a `reason`. Memory is in bytes; 0 means no limit. Options are those of `solve`."""
+    """Ranks topologies, kernels and precisions: a dictionary whose `options` are feasible ones first, the fastest
+    first, then the others with a `reason`. Memory is in bytes; 0 means no limit. Options are those of `solve`."""
     check_options("plan_topology", options)
     question = dict(rows=rows, columns=columns, clients=clients, targets=targets, dimension=dimension,
                     clients_per_machine=clients_per_machine, iterations=0, memory_per_client=memory_per_client,

@@ -9,8 +9,8 @@ from .result import check_on_failure, report_failure
 
 class RiskResult:
     """summary: all figures, by the names of `fedsinkhorn risk` (docs/risk-summary.schema.json); the main ones are
-    attributes. scenario_weights: the worst-case distribution over the scenarios. losses_after: the expected loss of each
-    day."""
+    attributes. scenario_weights: the worst-case distribution over the scenarios. losses_after: the expected loss of
+    each day."""
 
     def __init__(self, answer):
         self.summary = json.loads(answer["summary"])

@@ -4,6 +4,8 @@ import inspect
 import signal
 import threading
 
+import numpy as np
+
 from . import _core
 from ._arrays import as_numbers
 from ._core import InputError
@@ -46,7 +48,8 @@ def _mass_tolerance(given, a, b):
     """Totals of float32 masses agree to six digits only."""
     if given is not None:
         return given
-    return 1e-5 if any("float32" in str(getattr(masses, "dtype", "")) for masses in (a, b)) else 1e-8
+    kinds = [getattr(masses, "dtype", None) for masses in (a, b)]
+    return 1e-5 if any(kind is not None and kind != np.float64 and "float32" in str(kind) for kind in kinds) else 1e-8
 
 
 def inputs_of(C, a, b, epsilon, metric, initial_g=None, mass_tolerance=None):

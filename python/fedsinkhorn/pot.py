@@ -147,7 +147,7 @@ def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ver
 
 def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, verbose=False, log=False, warn=True,
               warmstart=None, **kwargs):
-    """As ot.sinkhorn2: <P, M>, one for each column of b. For PyTorch it can be differentiated, by the envelope theorem."""
+    """As ot.sinkhorn2: <P, M>, one for each column of b. Its tensors can be differentiated, by the envelope theorem."""
     _check_method(method, _METHODS_OF_LOSSES)
     a, b = _masses(a), _masses(b)
     settings = _settings(reg, numItermax, stopThr, verbose, warmstart)
@@ -284,7 +284,7 @@ def _solved(C, a, b, reg, reference, reg_type, max_iter, tol, potentials_init, v
 
 def solve(M, a=None, b=None, reg=None, c=None, reg_type="KL", unbalanced=None, unbalanced_type="KL", method=None,
           n_threads=1, max_iter=None, plan_init=None, potentials_init=None, tol=None, verbose=False, grad="autodiff"):
-    """As ot.solve, for entropic regularisation with both marginals fixed: an object with plan, value, potentials, ..."""
+    """As ot.solve, for entropic regularisation with both marginals fixed: an object with plan, value, ..."""
     if not _regularised("solve", reg, reg_type, unbalanced, plan_init, {"c": c, "method": method}):
         return _originals["solve"](M, a, b, reg=reg, c=c, reg_type=reg_type, unbalanced=unbalanced,
                                    unbalanced_type=unbalanced_type, method=method, n_threads=n_threads,
@@ -298,7 +298,7 @@ def solve_sample(X_a, X_b, a=None, b=None, metric="sqeuclidean", reg=None, c=Non
                  unbalanced_type="KL", lazy=False, batch_size=None, method=None, n_threads=1, max_iter=None,
                  plan_init=None, rank=100, scaling=0.95, potentials_init=None, X_init=None, tol=None, verbose=False,
                  grad="autodiff", random_state=None):
-    """As ot.solve_sample: the costs are distances of points. lazy: the kernel is not stored either (kernel "online")."""
+    """As ot.solve_sample: the costs are distances of points. lazy: the kernel is not stored (kernel "online")."""
     others = {"c": c, "method": method, "X_init": X_init}
     if not _regularised("solve_sample", reg, reg_type, unbalanced, plan_init, others):
         return _originals["solve_sample"](X_a, X_b, a, b, metric=metric, reg=reg, c=c, reg_type=reg_type,
@@ -317,8 +317,8 @@ _patched = []  # (module, name, what it had or None)
 
 
 def patch_pot():
-    """Puts sinkhorn, sinkhorn2, solve, solve_sample and empirical_sinkhorn_divergence into POT, wherever its modules have
-    them. Returns the names of the places. `unpatch_pot` takes them out again."""
+    """Puts sinkhorn, sinkhorn2, solve, solve_sample and empirical_sinkhorn_divergence into POT, wherever its modules
+    have them. Returns the names of the places. `unpatch_pot` takes them out again."""
     if _patched:
         return [f"{module.__name__}.{name}" for module, name, _ in _patched]
     try:

@@ -228,8 +228,8 @@ class Result:
         return Plan(self._solved, (rows, facts["columns"]), facts["first_row"], facts["targets"])
 
     def extend(self, C):
-        """The plan of other rows under the same g, such as new points X: each row has the same mass, in total 1, and its
-        potential follows from g. For costs from points give X, else the costs of the new rows."""
+        """The plan of other rows under the same g, such as new points X: each row has the same mass, in total 1, and
+        its potential follows from g. For costs from points give X, else the costs of the new rows."""
         inputs = {"epsilon": self.epsilon}
         if "C" in self._inputs:
             inputs["C"] = as_numbers("C", C, (2,))
@@ -240,8 +240,8 @@ class Result:
         return Plan(solved, (facts["rows"], facts["columns"]), 0, facts["targets"])
 
     def gradients(self, target=0):
-        """(dV/dX, dV/dY) of V = cost.kl_objective, for costs from points. By the envelope theorem: exact where the solve
-        has converged. With respect to a matrix of costs the gradient is the plan."""
+        """(dV/dX, dV/dY) of V = cost.kl_objective, for costs from points. By the envelope theorem: exact where the
+        solve has converged. With respect to a matrix of costs the gradient is the plan."""
         return self._solved.point_gradients(target)
 
     def mass_gradients(self, target=0):
@@ -293,7 +293,8 @@ def _curve(trace, width=420, height=120, most=300):
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
     return (f"<svg width='{width}' height='{height}' role='img' aria-label='error against iterations'>"
             f"<polyline points='{points}' fill='none' stroke='currentColor' stroke-width='1.5'/>"
-            f"<text x='0' y='14' font-size='11'>1e{high}</text><text x='0' y='{height - 18}' font-size='11'>1e{low}</text>"
+            f"<text x='0' y='14' font-size='11'>1e{high}</text>"
+            f"<text x='0' y='{height - 18}' font-size='11'>1e{low}</text>"
             f"<text x='50' y='{height - 3}' font-size='11'>marginal error over {int(iterations[-1])} iterations</text>"
             f"</svg>")
 

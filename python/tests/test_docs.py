@@ -17,7 +17,11 @@ def sections(page):
             yield section.splitlines()[0], code
 
 
-@pytest.mark.parametrize("title, code", sections("python-recipes.md"), ids=lambda text: text if "\n" not in text else "")
+def by_title(text):
+    return "" if "\n" in text else text
+
+
+@pytest.mark.parametrize("title, code", sections("python-recipes.md"), ids=by_title)
 def test_recipes(title, code, tmp_path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed")
     if "import torch" in code or ", torch" in code:

@@ -50,7 +50,8 @@ def test_privacy():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: privacy.account(0, 1, delta=1e-6), "sigma: "), (lambda: privacy.account(1, -1, delta=1e-6), "sensitivity: "),
+    (lambda: privacy.account(0, 1, delta=1e-6), "sigma: "),
+    (lambda: privacy.account(1, -1, delta=1e-6), "sensitivity: "),
     (lambda: privacy.account(1, 1, delta=2), "delta: "), (lambda: privacy.account(1, 1, 0, delta=0.1), "releases: "),
     (lambda: privacy.account([1, 2], [1, 2, 3], delta=0.1), "sigma: has 2 values"),
     (lambda: privacy.account("a", 1, delta=0.1), "sigma: "), (lambda: privacy.account([], 1, delta=0.1), "sigma: "),

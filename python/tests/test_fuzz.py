@@ -66,8 +66,9 @@ OPTIONS = {option["name"]: option for option in fedsinkhorn._core.options()
 def some_option(draw):
     """Often one that has the right type."""
     option = OPTIONS[draw(st.sampled_from(sorted(OPTIONS)))]
-    sensible = st.sampled_from(option["choices"]) if option["choices"] else {
-        "bool": st.booleans(), "int": st.integers(0, 4), "float": st.floats(0, 1)}.get(option["type"], st.integers(1, 3))
+    by_type = {"bool": st.booleans(), "int": st.integers(0, 4), "float": st.floats(0, 1)}
+    usual = by_type.get(option["type"], st.integers(1, 3))
+    sensible = st.sampled_from(option["choices"]) if option["choices"] else usual
     return option["name"], draw(st.one_of(sensible, sensible, sensible, ODD))
 
 
@@ -82,8 +83,9 @@ def calls(draw):
                     threads=1, clients=draw(st.sampled_from([1, 1, 1, 2, 3])))
     others = {"epsilon": NUMBERS, "a": masses(n), "b": masses(m), "initial_g": masses(m), "mass_tolerance": NUMBERS,
               "metric": st.sampled_from(["euclidean", "cosine", "taxi", 3]), "parts": ODD,
-              "on_failure": st.sampled_from(["raise", "cry", None]), "max_iterations": st.sampled_from([0, -1, "a", 1.5]),
-              "callback": st.sampled_from([lambda p: None, lambda p: True, 3]), "clients": NUMBERS}
+              "on_failure": st.sampled_from(["raise", "cry", None]), "clients": NUMBERS,
+              "max_iterations": st.sampled_from([0, -1, "a", 1.5]),
+              "callback": st.sampled_from([lambda p: None, lambda p: True, 3])}
     for _ in range(draw(st.integers(0, 3))):
         what = draw(st.sampled_from(["costs", "option", "option", "option", "other", "other"]))
         if what == "costs":

@@ -121,7 +121,8 @@ import fedsinkhorn
 seen = []
 signal.signal(signal.SIGINT, lambda *_: seen.append(1))
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-result = fedsinkhorn.solve(np.random.rand(300, 300), epsilon=0.01, tolerance=0, max_iterations=20000, on_failure="ignore")
+C = np.random.rand(300, 300)
+result = fedsinkhorn.solve(C, epsilon=0.01, tolerance=0, max_iterations=6000, on_failure="ignore")
 print(result.status, len(seen))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

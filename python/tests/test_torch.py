@@ -28,7 +28,8 @@ def test_gradcheck_of_points_and_masses(debiased, kernel):
 
 def test_gradcheck_of_costs_with_several_targets():
     C = torch.rand(5, 4, dtype=torch.float64, requires_grad=True)
-    a, b = torch.rand(5, dtype=torch.float64, requires_grad=True), torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
+    a = torch.rand(5, dtype=torch.float64, requires_grad=True)
+    b = torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
 
     def values(C, a, b):
         return sinkhorn_value(C, a.softmax(0), b.softmax(0), **TIGHT)

@@ -63,9 +63,9 @@ bench-python: python-build ## Time calls from Python beside calls from C++ and P
 	cmake --build --preset release --target fedsinkhorn-calls
 	PYTHONPATH=build/python $(PYTHON) bench/python/bench.py build/fedsinkhorn-calls $(PYTHON_BENCH_ARGS)
 
-# As `make portable`: static libraries where there are, others inside the wheel, no MPI.
+# Without MPI: a program has one MPI, that of its mpi4py, and it cannot be carried along.
 wheel: packages-build packages-python ## A wheel that carries its libraries, in dist/
-	FEDSINKHORN_CMAKE_ARGS="-DFEDSINKHORN_PORTABLE=ON -DFEDSINKHORN_MPI=OFF" FEDSINKHORN_BUILD_FOLDER=build-wheel \
+	FEDSINKHORN_CMAKE_ARGS="-DFEDSINKHORN_PYTHON_CARRIES=ON -DFEDSINKHORN_MPI=OFF" FEDSINKHORN_BUILD_FOLDER=build-wheel \
 	  $(PYTHON) -m pip wheel . --no-build-isolation --no-deps --no-index --wheel-dir dist
 
 torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference

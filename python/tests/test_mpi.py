@@ -22,6 +22,10 @@ import fedsinkhorn
 comm = MPI.COMM_WORLD
 folder, settings = sys.argv[1], json.loads(sys.argv[2])
 data = np.load(folder + "/data.npz")
+if comm.rank == 3:
+    for _ in range(2):
+        fedsinkhorn.serve(comm)
+    sys.exit(0)
 cuts = [0, 11, 11, 40]  # one has nothing
 mine = slice(cuts[comm.rank], cuts[comm.rank + 1])
 C = (data["X"][mine], data["Y"]) if settings.pop("points", False) else data["C"][mine]
@@ -52,9 +56,11 @@ def folder(tmp_path, rng):
     return tmp_path
 
 
-@pytest.mark.parametrize("settings", [{"policy": "sums"}, {"policy": "sums", "points": True, "kernel": "online"}, {}])
+@pytest.mark.parametrize("settings", [{"policy": "sums"}, {"policy": "sums", "points": True, "kernel": "online"}, {},
+                                      {"policy": "sums", "server": "sums"}])
 def test_own_rows_give_the_plan_of_one_process(folder, settings):
-    run = mpirun(3, ["program.py", str(folder), json.dumps(settings)], folder)
+    processes = 4 if "server" in settings else 3
+    run = mpirun(processes, ["program.py", str(folder), json.dumps(settings)], folder)
     assert run.returncode == 0, run.stderr
     data = np.load(folder / "data.npz")
     alone = fedsinkhorn.solve(data["C"], data["a"], data["b"], epsilon=0.02, tolerance=1e-13)

@@ -1,5 +1,5 @@
-// Derivatives of the value with respect to points. With w the weights of pairs, all metrics have the form
-// sum_j w_ij (x_i - y_j), up to a factor, so a product with the plan gives it.
+// Derivatives of the value with respect to points: sum_j P_ij dC_ij/dx_i. For distances these are weighted sums of x_i
+// - y_j, for cosines of y_j, so products with the plan give them.
 #include <algorithm>
 #include <cmath>
 
@@ -97,18 +97,20 @@ PointGradients point_gradients(const Problem& problem, const Result& result, std
   const Plan::State& state = plan.state();
   GradientPoints x = points_in_float64(clouds->x, problem.parts.rows ? 0 : result.first_row, state.rows_here());
   GradientPoints y = points_in_float64(clouds->y, 0, result.columns);
-  if (clouds->metric == Metric::cosine) {
-    const std::vector<double> x_lengths = scale_to_unit(x);
-    const std::vector<double> y_lengths = scale_to_unit(y);
-    return {cosine_gradients(state, target, multiply, x, x_lengths, y),
-            cosine_gradients(state, target, multiply_transposed, y, y_lengths, x)};
+  const auto by_differences = [&](EntryWeight weight, double factor) {
+    centre(x, y);
+    return PointGradients{weighted_differences(state, target, weight, multiply, x, y, factor),
+                          weighted_differences(state, target, weight, multiply_transposed, y, x, factor)};
+  };
+  switch (clouds->metric) {
+    case Metric::sqeuclidean: return by_differences(EntryWeight::one, 2);
+    case Metric::euclidean: return by_differences(EntryWeight::inverse_cost, 1);
+    case Metric::cosine: break;
   }
-  const bool is_squared = clouds->metric == Metric::sqeuclidean;
-  const EntryWeight weight = is_squared ? EntryWeight::one : EntryWeight::inverse_cost;
-  const double factor = is_squared ? 2 : 1;
-  centre(x, y);
-  return {weighted_differences(state, target, weight, multiply, x, y, factor),
-          weighted_differences(state, target, weight, multiply_transposed, y, x, factor)};
+  const std::vector<double> x_lengths = scale_to_unit(x);
+  const std::vector<double> y_lengths = scale_to_unit(y);
+  return {cosine_gradients(state, target, multiply, x, x_lengths, y),
+          cosine_gradients(state, target, multiply_transposed, y, y_lengths, x)};
 }
 
 }  // namespace fedsinkhorn

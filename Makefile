@@ -14,10 +14,11 @@ BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick bench bench-gpu reproduce reproduction-page \
-        portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
+.PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick \
+        bench bench-gpu bench-python reproduce reproduction-page python python-stress python-build wheel portable asan \
+        tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
         packages-lint packages-clang \
-        packages-fuzz packages-browser
+        packages-fuzz packages-browser packages-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +44,30 @@ test-gpu: with-gpu ## Build and run the tests that need a GPU; without one each 
 
 build-gpu: with-gpu ## Compile all that runs on GPUs, where nvcc is found
 	cmake --build --preset release --target fedsinkhorn-cli gpu-tests gpu-benches
+
+# Debian's Python, for which the packages are; from then on build/ has the package.
+PYTHON ?= /usr/bin/python3
+PYTHON_TESTS ?= python/tests
+python: python-build ## Build the Python package (PYTHONPATH=build/python finds it) and run its tests
+	PYTHONPATH=build/python $(PYTHON) -m pytest -q -p no:cacheprovider $(PYTHON_TESTS)
+
+python-stress: python-build ## 10,000 random calls, and 1,000 rounds of threads and callbacks
+	FEDSINKHORN_FUZZ_CALLS=10000 FEDSINKHORN_STRESS_ROUNDS=1000 PYTHONPATH=build/python $(PYTHON) -X faulthandler \
+	  -m pytest -q -p no:cacheprovider python/tests/test_fuzz.py python/tests/test_stopping.py
+
+python-build: build/build.ninja packages-python
+	cmake --preset release -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) > /dev/null
+	cmake --build --preset release --target fedsinkhorn-python-package
+
+PYTHON_BENCH_ARGS ?=
+bench-python: python-build ## Time calls from Python beside calls from C++ and POT (PYTHON_BENCH_ARGS=...)
+	cmake --build --preset release --target fedsinkhorn-calls
+	PYTHONPATH=build/python $(PYTHON) bench/python/bench.py build/fedsinkhorn-calls $(PYTHON_BENCH_ARGS)
+
+# Without MPI: a program has one MPI, that of its mpi4py, and it cannot be carried along.
+wheel: packages-build packages-python ## A wheel that carries its libraries, in dist/
+	FEDSINKHORN_CMAKE_ARGS="-DFEDSINKHORN_PYTHON_CARRIES=ON -DFEDSINKHORN_MPI=OFF" FEDSINKHORN_BUILD_FOLDER=build-wheel \
+	  $(PYTHON) -m pip wheel . --no-build-isolation --no-deps --no-index --wheel-dir dist
 
 torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference
 	build/fedsinkhorn-torture --cases $(TORTURE_CASES) --seed $(TORTURE_SEED) --program build/fedsinkhorn
@@ -106,7 +131,7 @@ fuzz: build-fuzz/build.ninja ## Fuzz what comes from outside: CSV and .npy files
 	    -artifact_prefix=build-fuzz/$$target- -print_final_stats=1 build-fuzz/corpus/$$target fuzz/seeds/$$target \
 	    || exit 1; done
 
-sources = find include src tests bench experiments examples fuzz \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -print0
+sources = find include src tests bench experiments examples fuzz python \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -print0
 
 format: packages-lint ## Format all sources in place
 	@$(sources) | xargs -0 clang-format -i
@@ -122,7 +147,7 @@ install: build ## Install program, library and headers (PREFIX=/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean: ## Remove everything built
-	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz \
+	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz build-wheel dist \
 	  demo-output studies
 
 build: build/build.ninja
@@ -175,6 +200,9 @@ packages-clang:
 
 packages-browser:
 	@scripts/install-packages.sh browser
+
+packages-python:
+	@scripts/install-packages.sh python
 
 packages-fuzz:
 	@scripts/install-packages.sh fuzz

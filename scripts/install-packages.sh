@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that one or more groups need and that are not there yet.
-#   scripts/install-packages.sh build|lint|clang|fuzz|browser|bench-peers ...
+#   scripts/install-packages.sh build|lint|clang|fuzz|browser|python|bench-peers ...
 # With nothing missing, apt-get is not called. FEDSINKHORN_SKIP_PACKAGES=1 skips the check, for systems without dpkg
 # whose packages go by other names.
 set -euo pipefail
@@ -13,6 +13,9 @@ lint=(clang-format=clang-format clang-tidy=clang-tidy)
 clang=(clang=clang++)
 fuzz=(clang=clang++ libclang-rt-14-dev)
 browser=(npm=npm chromium=chromium)
+python=(python3-dev pybind11-dev python3-numpy python3-pip python3-setuptools python3-wheel python3-pytest
+        python3-hypothesis python3-tqdm python3-pot python3-torch python3-sklearn python3-mpi4py openmpi-bin
+        python3-matplotlib)
 # Only to time other solvers beside ours: nothing else needs these, and no other target asks for them.
 bench_peers=(python3-numpy python3-pot python3-torch python3-mpi4py libopenblas0-pthread)
 
@@ -29,11 +32,12 @@ for group in "$@"; do
     clang) wanted+=("${clang[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
+    python) wanted+=("${python[@]}") ;;
     bench-peers) wanted+=("${bench_peers[@]}") ;;
-    *) fail "no group '$group'; there are: build, lint, clang, fuzz, browser, bench-peers" ;;
+    *) fail "no group '$group'; there are: build, lint, clang, fuzz, browser, python, bench-peers" ;;
   esac
 done
-((${#wanted[@]})) || fail "name a group: build, lint, clang, fuzz, browser, bench-peers"
+((${#wanted[@]})) || fail "name a group: build, lint, clang, fuzz, browser, python, bench-peers"
 [[ ${FEDSINKHORN_SKIP_PACKAGES:-} ]] && exit 0
 
 # One query for all: dpkg-query is quick, but not quick enough to be called for each.

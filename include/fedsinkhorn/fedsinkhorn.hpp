@@ -2,7 +2,9 @@
 #pragma once
 
 #include "fedsinkhorn/cost_model.hpp"
+#include "fedsinkhorn/divergence.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "fedsinkhorn/gradients.hpp"
 #include "fedsinkhorn/matrix.hpp"
 #include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/options.hpp"

@@ -83,9 +83,27 @@ class Plan {
   /// InputError if there are no such rows or out is too small. May be called from several threads.
   void rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const;
 
- private:
+  // Products with the plan of one target. The plan is computed block by block and never stored. `out` is row-major, one
+  // row for each row of the result. Throws InputError if shapes do not fit. May be called from several threads; the
+  // bits do not depend on the number of threads.
+
+  /// out = P values. values: columns x k; out: k numbers for each row of the plan that the result has.
+  void apply(MatrixView<double> values, std::size_t target, std::span<double> out) const;
+  /// out = P' values. values: one row for each row that the result has; out: columns x k.
+  void apply_transposed(MatrixView<double> values, std::size_t target, std::span<double> out) const;
+  /// The mean of values under each row of the plan: P values / P 1. NaN for rows without mass.
+  void barycentric(MatrixView<double> values, std::size_t target, std::span<double> out) const;
+
   struct State;
+  [[nodiscard]] const State& state() const { return *state_; }
+
+ private:
   std::unique_ptr<State> state_;
 };
+
+/// Other rows under the potential g of a result, such as new points: each has the same mass, in total 1, and f follows
+/// from g by one half-step. problem: the new rows, with the columns and epsilon of the solve; its masses do not matter.
+/// The result has potentials alone, for a Plan. Throws InputError if the columns do not fit.
+[[nodiscard]] Result extend_rows(const Problem& problem, const Result& result, int threads = 0);
 
 }  // namespace fedsinkhorn

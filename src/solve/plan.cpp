@@ -1,25 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/gibbs_rows.hpp"
-#include "core/buffer.hpp"
-#include "core/parallel.hpp"
 #include "core/processors.hpp"
-#include "cost/cost_input.hpp"
 #include "fedsinkhorn/error.hpp"
-#include "fedsinkhorn/solve.hpp"
 #include "iteration/potentials.hpp"
+#include "solve/plan_state.hpp"
 
 namespace fedsinkhorn {
-
-struct Plan::State {
-  const Result& result;
-  double epsilon;
-  CostBlock with_mass;  // rows and columns that have a potential in some target, as they had in the solve
-  const cpu::Simd& simd;
-  std::unique_ptr<CostSource> cost;
-  int threads;
-};
 
 namespace {
 
@@ -70,7 +57,8 @@ int exponent_to_take_out(double mass) {
 }
 
 void check_shapes(const Problem& problem, const Result& result) {
-  const auto [rows, columns, dimension, bytes] = make_cost_input(problem.cost)->shape();
+  const auto costs = make_cost_input(problem.cost);
+  const auto [rows, columns, dimension, bytes] = costs->shape();
   if ((!problem.parts.rows && rows != result.rows) || columns != result.columns) {
     throw InputError("plan", "the result belongs to a problem of another shape");
   }
@@ -86,6 +74,7 @@ void check_shapes(const Problem& problem, const Result& result) {
   if (!fits(result.f_rest, result.f) || !fits(result.g_rest, result.g)) {
     throw InputError("plan", "f_rest and g_rest do not belong to f and g", "leave them empty, or give one for each");
   }
+  costs->check_shape(problem.names, problem.parts, true);  // coordinates of x and y
 }
 
 }  // namespace
@@ -96,6 +85,35 @@ Plan::Plan(const Problem& problem, const Result& result, int threads) {
   state_ = std::make_unique<State>(State{result, problem.epsilon, lines_with_mass(problem, result), simd, nullptr,
                                          threads > 0 ? threads : processors_allowed()});
   state_->cost = make_cost_source(state_->with_mass, simd);
+}
+
+PlanTarget::PlanTarget(const Plan::State& state, std::size_t target)
+    : state_(state),
+      exponent_(exponent_to_take_out(state.result.mass)),
+      u_(state.with_mass.rows.size()),
+      blocks_(*state.cost, state.simd, state.epsilon) {
+  const Result& result = state.result;
+  const std::vector<std::size_t>& lines = state.with_mass.rows;
+  const std::vector<std::size_t>& columns = state.with_mass.columns;
+  Potential f = potential_of(result.f, result.f_rest, lines, result.first_row, target, result.targets);
+  if (exponent_ != 0) shift(f, log_of_power(state.epsilon, -exponent_));
+  const Potential g = potential_of(result.g, result.g_rest, columns, 0, target, result.targets);
+  const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));
+  v_.resize(blocks_.stride());
+  std::vector<double> phi(lines.size());
+  std::vector<double> psi(columns.size());
+  split(f, std::vector<double>(lines.size(), 1.0), state.epsilon, grid, phi, u_);
+  split(g, std::vector<double>(columns.size(), 1.0), state.epsilon, grid, psi, std::span(v_).first(columns.size()));
+  blocks_.absorb(phi, psi);
+}
+
+double* PlanTarget::fill(std::size_t line, std::size_t count, Scratch& scratch) const {
+  if (scratch.kernel.size() == 0) {
+    scratch.costs = Buffer<double>(cpu::kRowBlock * kStrip);
+    scratch.kernel = Buffer<double>(cpu::kRowBlock * stride());
+  }
+  blocks_.fill(line, count, 0, stride(), scratch.kernel.data(), stride(), scratch.costs.data());
+  return scratch.kernel.data();
 }
 
 Plan::~Plan() = default;
@@ -112,43 +130,22 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
   if (out.size() / m < count) throw InputError("plan rows", "given too little room");
   const std::vector<std::size_t>& lines = state_->with_mass.rows;
   const std::vector<std::size_t>& columns = state_->with_mass.columns;
-  const double epsilon = state_->epsilon;
-  Potential f = potential_of(result.f, result.f_rest, lines, result.first_row, target, result.targets);
-  const int exponent = exponent_to_take_out(result.mass);
-  if (exponent != 0) shift(f, log_of_power(epsilon, -exponent));
-  const Potential g = potential_of(result.g, result.g_rest, columns, 0, target, result.targets);
-  const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));
-  std::vector<double> phi(lines.size());
-  std::vector<double> u(lines.size());
-  std::vector<double> psi(columns.size());
-  std::vector<double> v(columns.size());
-  split(f, std::vector<double>(lines.size(), 1.0), epsilon, grid, phi, u);
-  split(g, std::vector<double>(columns.size(), 1.0), epsilon, grid, psi, v);
-
-  GibbsBlocks<double> blocks(*state_->cost, state_->simd, epsilon);
-  blocks.absorb(phi, psi);
+  const PlanTarget plan(*state_, target);
   std::fill_n(out.begin(), count * m, 0.0);
   // The requested rows with mass are consecutive among all rows with mass.
   const auto begin = static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first) - lines.begin());
   const auto end =
       static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first + count) - lines.begin());
-  const std::size_t chunks = (end - begin + cpu::kRowBlock - 1) / cpu::kRowBlock;
-  parallel_chunks(state_->threads, chunks, [&](std::size_t chunk, std::size_t) {
-    const std::size_t stride = blocks.stride();
-    Buffer<double> costs(cpu::kRowBlock * kStrip);
-    Buffer<double> kernel(cpu::kRowBlock * stride);
-    const std::size_t line = begin + chunk * cpu::kRowBlock;
-    const std::size_t some = std::min(cpu::kRowBlock, end - line);
-    blocks.fill(line, some, 0, stride, kernel.data(), stride, costs.data());
+  plan.for_blocks({begin, end}, [&](std::size_t line, std::size_t some, const double* kernel, std::size_t) {
     for (std::size_t k = 0; k < some; ++k) {
       double* row = out.data() + (lines[line + k] - first) * m;
-      const double scaling = u[line + k];
+      const double scaling = plan.u()[line + k];
       for (std::size_t j = 0; j < columns.size(); ++j) {
-        const bool empty = scaling == 0 || v[j] == 0;
-        row[columns[j]] = empty ? 0.0 : std::ldexp(scaling * kernel[k * stride + j] * v[j], exponent);
+        const bool empty = scaling == 0 || plan.v()[j] == 0;
+        row[columns[j]] =
+            empty ? 0.0 : std::ldexp(scaling * kernel[k * plan.stride() + j] * plan.v()[j], plan.exponent());
       }
     }
-    state_->cost->rows_done(line, some);
   });
 }
 

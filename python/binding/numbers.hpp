@@ -1,0 +1,28 @@
+// Numbers, words and paths from Python, checked.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <string>
+
+namespace fedsinkhorn::python {
+
+namespace py = pybind11;
+
+// All throw InputError naming the argument if the value is of another kind.
+
+/// Anything with __float__ or __index__, but neither a truth value nor a string. May be NaN or infinite.
+[[nodiscard]] double real_number(py::handle value, const std::string& name);
+/// A whole number up to `most` in absolute value, perhaps written as a float (1e6).
+[[nodiscard]] std::int64_t whole_number(py::handle value, const std::string& name, std::int64_t most);
+[[nodiscard]] bool truth(py::handle value, const std::string& name);
+[[nodiscard]] std::string text_of(py::handle value, const std::string& name);
+/// A string or an object with __fspath__.
+[[nodiscard]] std::string path_of(py::handle value, const std::string& name);
+
+[[nodiscard]] bool is_number(py::handle value);
+/// "list", "numpy.ndarray"
+[[nodiscard]] std::string type_name(py::handle value);
+
+}  // namespace fedsinkhorn::python

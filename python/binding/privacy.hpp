@@ -1,0 +1,10 @@
+// The account of Gaussian noise for Python.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace fedsinkhorn::python {
+
+void bind_privacy(pybind11::module_& module);
+
+}  // namespace fedsinkhorn::python

@@ -1,0 +1,139 @@
+#include "risks.hpp"
+
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "core/names.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "fedsinkhorn/risk.hpp"
+#include "io/risk_summary.hpp"
+#include "numbers.hpp"
+#include "options.hpp"
+#include "stopping.hpp"
+
+namespace fedsinkhorn::python {
+namespace {
+
+/// Keeps the arrays alive that the problem refers to.
+struct GivenRisk {
+  RiskProblem problem;
+  std::vector<py::array> arrays;
+
+  /// Null if it was not given.
+  [[nodiscard]] const py::array* find(const py::dict& inputs, const char* name) {
+    const py::object value = inputs[name];
+    if (value.is_none()) return nullptr;
+    if (!py::isinstance<py::array>(value)) throw InputError(name, "is no array");
+    arrays.push_back(py::reinterpret_borrow<py::array>(value));
+    return &arrays.back();
+  }
+};
+
+void set_costs(const py::dict& inputs, GivenRisk& given) {
+  RiskProblem& problem = given.problem;
+  if (const py::array* costs = given.find(inputs, "costs")) {
+    problem.costs = matrix_of(*costs, "costs");
+    return;
+  }
+  if (const py::array* returns = given.find(inputs, "returns")) problem.returns = matrix_of(*returns, "returns");
+  if (const py::array* scenarios = given.find(inputs, "scenarios")) {
+    problem.scenarios = matrix_of(*scenarios, "scenarios");
+  }
+  if (const py::array* covariance = given.find(inputs, "covariance")) {
+    problem.covariance = float64_matrix_of(*covariance, "covariance");
+  }
+  const std::string cost = text_of(inputs["cost"], "cost");
+  const auto found = choice_named<RiskCost>(cost);
+  if (!found) throw InputError("cost", "unknown name '" + cost + "'", "choose " + alternatives<RiskCost>());
+  problem.cost = *found;
+}
+
+GivenRisk risk_from(const py::dict& inputs) {
+  GivenRisk given;
+  given.arrays.reserve(16);  // views of arrays, not of this vector, but find() gives pointers into it
+  RiskProblem& problem = given.problem;
+  problem.names.scenario_losses = "scenario_losses";
+  problem.names.return_losses = "return_losses";
+  problem.names.stress_marginal = "stress_marginal";
+  set_costs(inputs, given);
+  const auto numbers = [&](const char* name) {
+    const py::array* array = given.find(inputs, name);
+    return array == nullptr ? std::span<const double>{} : vector_of(*array, name);
+  };
+  problem.weights = numbers("weights");
+  problem.scenario_losses = numbers("scenario_losses");
+  problem.return_losses = numbers("return_losses");
+  problem.a = numbers("a");
+  problem.are_gains = truth(inputs["are_gains"], "are_gains");
+  problem.may_stay = truth(inputs["may_stay"], "may_stay");
+  problem.is_part = truth(inputs["is_part"], "is_part");
+  problem.radius = real_number(inputs["radius"], "radius");
+  problem.epsilon = real_number(inputs["epsilon"], "epsilon");
+  problem.cvar_level = real_number(inputs["cvar_level"], "cvar_level");
+  return given;
+}
+
+py::dict risk_result(const RiskResult& result, const RiskProblem& problem, const Options& options) {
+  const bool has_weights = !problem.weights.empty();
+  const auto copy = [](const std::vector<double>& numbers) {
+    return array_of(numbers, {static_cast<py::ssize_t>(numbers.size())});
+  };
+  py::dict answer;
+  answer["summary"] =
+      risk_summary_json(result, {.epsilon = problem.epsilon,
+                                 .cvar_level = problem.cvar_level,
+                                 .tolerance = options.tolerance,
+                                 .cost = result.dimension == 0 ? "given" : std::string(name_of(problem.cost)),
+                                 .loss = has_weights ? "weights" : "given"});
+  answer["scenario_weights"] = copy(result.scenario_weights);
+  answer["scenario_losses"] = copy(result.scenario_losses);
+  std::vector<double> after;
+  for (const DayMove& move : result.moves) after.push_back(move.loss_after);
+  answer["losses_after"] = copy(after);
+  return answer;
+}
+
+py::dict risk_of(const py::dict& inputs, const py::dict& given_options, bool is_interruptible, bool with_mpi) {
+  GivenRisk given = risk_from(inputs);
+  RiskOptions options;
+  options.options = options_from(given_options);
+  if (const py::array* radii = given.find(inputs, "radii")) {
+    const std::span<const double> numbers = vector_of(*radii, "radii");
+    options.radii.assign(numbers.begin(), numbers.end());
+  }
+  const py::array* stress = given.find(inputs, "stress_marginal");
+  const StressMarginal marginal{.b = stress == nullptr ? std::span<const double>{}
+                                                       : vector_of(*stress, "stress_marginal")};
+  Follower follower(py::none{});
+  follower.follow(options.options);
+  std::optional<RiskResult> result;
+  const auto work = [&] {
+    if (with_mpi) {
+      MpiSession session(options.options.timeout);
+      result = stress == nullptr ? worst_case(given.problem, options, session)
+                                 : stressed_plan(given.problem, marginal, options, session);
+    } else {
+      result = stress == nullptr ? worst_case(given.problem, options) : stressed_plan(given.problem, marginal, options);
+    }
+  };
+  try {
+    run_without_gil(follower, is_interruptible, work);
+  } catch (const Interrupted&) {
+    raise_interrupt(py::none());
+    throw;
+  }
+  py::dict answer = risk_result(*result, given.problem, options.options);
+  raise_interrupt(answer);
+  return answer;
+}
+
+}  // namespace
+
+void bind_risks(py::module_& module) { module.def("risk", &risk_of); }
+
+}  // namespace fedsinkhorn::python

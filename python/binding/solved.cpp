@@ -1,0 +1,244 @@
+#include "solved.hpp"
+
+#include <pybind11/stl.h>
+
+#include <utility>
+
+#include "arrays.hpp"
+#include "core/names.hpp"
+#include "fedsinkhorn/error.hpp"
+#include "fedsinkhorn/gradients.hpp"
+#include "io/summary.hpp"
+#include "options.hpp"
+
+namespace fedsinkhorn::python {
+namespace {
+
+py::ssize_t signed_size(std::size_t size) { return static_cast<py::ssize_t>(size); }
+
+py::tuple errors_of(const MarginalErrors& errors) { return py::make_tuple(errors.a, errors.b); }
+
+/// In the order of the fields of Costs (result.py).
+py::tuple costs_of(const Costs& costs) {
+  return py::make_tuple(costs.linear, costs.entropy, costs.objective, costs.dual, costs.shannon_entropy,
+                        costs.kl_objective);
+}
+
+std::vector<double> numbers_of(const py::dict& state, const char* name) {
+  return state[name].cast<std::vector<double>>();
+}
+
+/// What others have pickled may be anything.
+void check_restored(const Result& result) {
+  const bool fits = result.targets > 0 && result.f.size() % result.targets == 0 &&
+                    result.g.size() == result.columns * result.targets &&
+                    (result.f_rest.empty() || result.f_rest.size() == result.f.size()) &&
+                    (result.g_rest.empty() || result.g_rest.size() == result.g.size()) &&
+                    result.first_row <= result.rows &&
+                    result.f.size() / result.targets <= result.rows - result.first_row;
+  if (!fits) throw InputError("state", "does not belong to a result");
+}
+
+}  // namespace
+
+Solved::Solved(GivenProblem given, const Options& options, Result result)
+    : given_(std::move(given)), options_(options), result_(std::make_shared<const Result>(std::move(result))) {
+  // What they refer to ends with the solve.
+  options_.interrupt = nullptr;
+  options_.on_check = nullptr;
+}
+
+std::unique_ptr<Solved> Solved::restore(const py::dict& inputs, const py::dict& options, const py::dict& state) {
+  Result result;
+  result.rows = state["rows"].cast<std::size_t>();
+  result.columns = state["columns"].cast<std::size_t>();
+  result.targets = state["targets"].cast<std::size_t>();
+  result.first_row = state["first_row"].cast<std::size_t>();
+  result.mass = state["mass"].cast<double>();
+  result.f = numbers_of(state, "f");
+  result.g = numbers_of(state, "g");
+  result.f_rest = numbers_of(state, "f_rest");
+  result.g_rest = numbers_of(state, "g_rest");
+  check_restored(result);
+  return std::make_unique<Solved>(GivenProblem(inputs), options_from(options), std::move(result));
+}
+
+py::array Solved::potential(const std::vector<double>& values) const {
+  std::vector<py::ssize_t> shape = {signed_size(values.size() / result_->targets)};
+  if (given_.several_targets) shape.push_back(signed_size(result_->targets));
+  return view_of(values, std::move(shape), result_);
+}
+py::array Solved::f() const { return potential(result_->f); }
+py::array Solved::g() const { return potential(result_->g); }
+
+py::dict Solved::facts() const {
+  const Result& result = *result_;
+  py::list targets;
+  for (const TargetResult& one : result.per_target) {
+    targets.append(
+        py::make_tuple(std::string(name_of(one.status)), one.iterations, errors_of(one.error), costs_of(one.cost)));
+  }
+  py::dict facts;
+  facts["status"] = std::string(name_of(result.status));
+  facts["iterations"] = result.iterations;
+  facts["errors"] = errors_of(result.error);
+  facts["cost"] = costs_of(result.cost);
+  facts["per_target"] = targets;
+  facts["epsilon"] = given_.problem.epsilon;
+  facts["rows"] = result.rows;
+  facts["columns"] = result.columns;
+  facts["targets"] = result.targets;
+  facts["first_row"] = result.first_row;
+  facts["several_targets"] = given_.several_targets;
+  facts["tolerance"] = options_.tolerance;
+  facts["norm"] = std::string(name_of(result.norm));
+  facts["method"] = result.method;
+  facts["backend"] = result.backend;
+  facts["seconds"] = result.wall_seconds;
+  facts["client"] = result.this_client;
+  return facts;
+}
+
+py::dict Solved::trace() const {
+  const std::vector<TraceRow>& rows = result_->trace;
+  const auto column = [&](auto member) {
+    using Value = std::remove_cvref_t<decltype(rows.front().*member)>;
+    py::array_t<Value> values(signed_size(rows.size()));
+    Value* out = values.mutable_data();
+    for (const TraceRow& row : rows) *out++ = row.*member;
+    return values;
+  };
+  py::dict trace;
+  trace["iteration"] = column(&TraceRow::iteration);
+  trace["seconds"] = column(&TraceRow::seconds);
+  trace["error_a"] = column(&TraceRow::error_a);
+  trace["error_b"] = column(&TraceRow::error_b);
+  trace["epsilon"] = column(&TraceRow::epsilon);
+  trace["rejected"] = column(&TraceRow::rejected);
+  trace["history"] = column(&TraceRow::history);
+  trace["omega"] = column(&TraceRow::omega);
+  trace["newton"] = column(&TraceRow::newton);
+  return trace;
+}
+
+py::dict Solved::state() const {
+  const Result& result = *result_;
+  const auto copy = [](const std::vector<double>& numbers) { return array_of(numbers, {signed_size(numbers.size())}); };
+  py::dict state;
+  state["rows"] = result.rows;
+  state["columns"] = result.columns;
+  state["targets"] = result.targets;
+  state["first_row"] = result.first_row;
+  state["mass"] = result.mass;
+  state["f"] = copy(result.f);
+  state["g"] = copy(result.g);
+  state["f_rest"] = copy(result.f_rest);
+  state["g_rest"] = copy(result.g_rest);
+  return state;
+}
+
+std::string Solved::summary() const { return summary_json(*result_, options_, given_.problem.epsilon); }
+
+const Plan& Solved::plan() const {
+  if (!plan_) plan_ = std::make_unique<Plan>(given_.problem, *result_, options_.threads);
+  return *plan_;
+}
+
+py::array Solved::rows(std::size_t first, std::size_t count, std::size_t target) const {
+  const Plan& plan = this->plan();
+  if (count > rows_here()) throw InputError("plan", "does not have so many rows");
+  py::array_t<double> out = new_matrix(count, result_->columns);
+  const std::span<double> memory = memory_of(out);
+  {
+    const py::gil_scoped_release no_gil;
+    plan.rows(first, count, target, memory);
+  }
+  return out;
+}
+
+py::array Solved::product(Product product, std::size_t out_rows, const py::array& values, std::size_t target) const {
+  const MatrixView<double> view = float64_matrix_of(values, "values");
+  const Plan& plan = this->plan();
+  py::array_t<double> out = new_matrix(out_rows, view.columns);
+  const std::span<double> memory = memory_of(out);
+  {
+    const py::gil_scoped_release no_gil;
+    (plan.*product)(view, target, memory);
+  }
+  return out;
+}
+
+py::array Solved::apply(const py::array& values, std::size_t target) const {
+  return product(&Plan::apply, rows_here(), values, target);
+}
+py::array Solved::apply_transposed(const py::array& values, std::size_t target) const {
+  return product(&Plan::apply_transposed, result_->columns, values, target);
+}
+py::array Solved::barycentric(const py::array& values, std::size_t target) const {
+  return product(&Plan::barycentric, rows_here(), values, target);
+}
+
+std::unique_ptr<Solved> Solved::extend(const py::dict& inputs) const {
+  GivenProblem given(inputs);
+  given.several_targets = given_.several_targets;
+  Result extended;
+  {
+    const py::gil_scoped_release no_gil;
+    extended = extend_rows(given.problem, *result_, options_.threads);
+  }
+  return std::make_unique<Solved>(std::move(given), options_, std::move(extended));
+}
+
+py::tuple Solved::point_gradients(std::size_t target) const {
+  PointGradients gradients;
+  {
+    const py::gil_scoped_release no_gil;
+    gradients = fedsinkhorn::point_gradients(given_.problem, *result_, target, options_.threads);
+  }
+  const auto matrix = [](std::vector<double> numbers, std::size_t rows) {
+    const auto columns = rows == 0 ? 0 : signed_size(numbers.size() / rows);
+    return array_of(std::move(numbers), {signed_size(rows), columns});
+  };
+  return py::make_tuple(matrix(std::move(gradients.x), rows_here()), matrix(std::move(gradients.y), result_->columns));
+}
+
+py::tuple Solved::mass_gradients(std::size_t target) const {
+  MassGradients gradients;
+  {
+    const py::gil_scoped_release no_gil;
+    gradients = fedsinkhorn::mass_gradients(given_.problem, *result_, target, options_.threads);
+  }
+  const auto n = signed_size(gradients.a.size());
+  const auto m = signed_size(gradients.b.size());
+  return py::make_tuple(array_of(std::move(gradients.a), {n}), array_of(std::move(gradients.b), {m}));
+}
+
+void bind_solved(py::module_& module) {
+  py::class_<Progress>(module, "Progress", "What a callback of solve() is told after each check of the error.")
+      .def_readonly("iteration", &Progress::iteration)
+      .def_readonly("max_iterations", &Progress::max_iterations)
+      .def_readonly("seconds", &Progress::seconds)
+      .def_readonly("error_a", &Progress::error_a)
+      .def_readonly("error_b", &Progress::error_b)
+      .def_readonly("tolerance", &Progress::tolerance)
+      .def_readonly("targets_left", &Progress::targets_left)
+      .def_readonly("epsilon", &Progress::epsilon)
+      .def_readonly("is_on_the_way", &Progress::is_on_the_way);
+  py::class_<Solved>(module, "Solved")
+      .def_static("restore", &Solved::restore)
+      .def("f", &Solved::f)
+      .def("g", &Solved::g)
+      .def("facts", &Solved::facts)
+      .def("trace", &Solved::trace)
+      .def("state", &Solved::state)
+      .def("summary", &Solved::summary)
+      .def("rows", &Solved::rows)
+      .def("apply", &Solved::apply)
+      .def("apply_transposed", &Solved::apply_transposed)
+      .def("barycentric", &Solved::barycentric)
+      .def("extend", &Solved::extend)
+      .def("point_gradients", &Solved::point_gradients)
+      .def("mass_gradients", &Solved::mass_gradients);
+}
+
+}  // namespace fedsinkhorn::python

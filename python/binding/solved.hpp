@@ -1,0 +1,61 @@
+// A solved problem: the result, and its plan on demand.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+
+#include "fedsinkhorn/options.hpp"
+#include "fedsinkhorn/result.hpp"
+#include "fedsinkhorn/solve.hpp"
+#include "given_problem.hpp"
+
+namespace fedsinkhorn::python {
+
+namespace py = pybind11;
+
+class Solved {
+ public:
+  Solved(GivenProblem given, const Options& options, Result result);
+
+  /// From what state() gave, for pickle.
+  static std::unique_ptr<Solved> restore(const py::dict& inputs, const py::dict& options, const py::dict& state);
+
+  [[nodiscard]] const Result& result() const { return *result_; }
+  [[nodiscard]] const Problem& problem() const { return given_.problem; }
+
+  [[nodiscard]] py::array f() const;
+  [[nodiscard]] py::array g() const;
+  [[nodiscard]] py::dict facts() const;  ///< status, costs, errors, by target and together
+  [[nodiscard]] py::dict trace() const;
+  [[nodiscard]] py::dict state() const;       ///< what the plan is computed from
+  [[nodiscard]] std::string summary() const;  ///< summary.json of the command line
+
+  [[nodiscard]] py::array rows(std::size_t first, std::size_t count, std::size_t target) const;
+  [[nodiscard]] py::array apply(const py::array& values, std::size_t target) const;
+  [[nodiscard]] py::array apply_transposed(const py::array& values, std::size_t target) const;
+  [[nodiscard]] py::array barycentric(const py::array& values, std::size_t target) const;
+  /// The plan of other rows under the same g; inputs: C, or X and metric.
+  [[nodiscard]] std::unique_ptr<Solved> extend(const py::dict& inputs) const;
+  [[nodiscard]] py::tuple point_gradients(std::size_t target) const;
+  [[nodiscard]] py::tuple mass_gradients(std::size_t target) const;
+
+ private:
+  using Product = void (Plan::*)(MatrixView<double>, std::size_t, std::span<double>) const;
+  [[nodiscard]] std::size_t rows_here() const { return result_->f.size() / result_->targets; }
+  [[nodiscard]] py::array potential(const std::vector<double>& values) const;
+  [[nodiscard]] py::array product(Product product, std::size_t out_rows, const py::array& values,
+                                  std::size_t target) const;
+  [[nodiscard]] const Plan& plan() const;
+
+  GivenProblem given_;
+  Options options_;
+  std::shared_ptr<const Result> result_;
+  mutable std::unique_ptr<Plan> plan_;  // made when it is first asked for, with the GIL held
+};
+
+void bind_solved(py::module_& module);
+
+}  // namespace fedsinkhorn::python

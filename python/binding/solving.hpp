@@ -1,0 +1,10 @@
+// solve() and divergence() for Python.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace fedsinkhorn::python {
+
+void bind_solving(pybind11::module_& module);
+
+}  // namespace fedsinkhorn::python

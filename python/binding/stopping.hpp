@@ -1,0 +1,64 @@
+// What may end a solve that Python started: Ctrl-C, an exception in a callback, a callback that says so.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <functional>
+
+#include "fedsinkhorn/options.hpp"
+
+namespace fedsinkhorn::python {
+
+namespace py = pybind11;
+
+/// While it lives, SIGINT also sets a flag; then Python's own handler runs, which makes a KeyboardInterrupt of it.
+/// Waiting for Python to run that handler would not do: it only runs between bytecodes of the main thread, which waits
+/// for the solve. For the main thread alone; may be nested.
+class InterruptScope {
+ public:
+  /// is_wanted: false does nothing, for other threads and where somebody else handles the signal.
+  InterruptScope(std::atomic<bool>& flag, bool is_wanted);
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  bool is_wanted_;
+  std::atomic<bool>* outer_ = nullptr;
+};
+
+/// Passes progress on to a Python callback, and keeps what it throws until the solve has ended.
+class Follower {
+ public:
+  /// callback: a function, or None. To be made and destroyed with the GIL held.
+  explicit Follower(py::object callback) : callback_(std::move(callback)) {}
+  ~Follower() = default;
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  /// Sets interrupt, and on_check if there is a callback.
+  void follow(Options& options);
+  /// For callbacks of other kinds. Called without the GIL, from any thread.
+  void call(const std::function<py::object()>& argument);
+
+  [[nodiscard]] std::atomic<bool>& stop() { return stop_; }
+  [[nodiscard]] bool has_callback() const { return !callback_.is_none(); }
+  /// Throws what the callback threw. With the GIL held.
+  void rethrow();
+
+ private:
+  py::object callback_;
+  std::atomic<bool> stop_{false};
+  std::exception_ptr failure_;
+};
+
+/// Runs work() without the GIL, under an InterruptScope; then throws what a callback threw.
+void run_without_gil(Follower& follower, bool is_interruptible, const std::function<void()>& work);
+
+/// Throws KeyboardInterrupt, with `result` as its attribute of that name, if a signal asks for it.
+void raise_interrupt(const py::object& result);
+
+}  // namespace fedsinkhorn::python

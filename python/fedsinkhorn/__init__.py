@@ -1,0 +1,60 @@
+"""Entropic optimal transport, on one machine or across clients.
+
+    import fedsinkhorn
+    result = fedsinkhorn.solve(C, a, b, epsilon=0.01)      # or solve((X, Y), a, b, epsilon=0.01)
+    result.cost.linear, result.f, result.g, result.plan[0]
+
+All solving is done by the C++ library; see docs/python.md. `fedsinkhorn.pot` has the calls of POT, `fedsinkhorn.torch`
+a loss for PyTorch.
+"""
+from . import privacy
+from ._core import ClientFailed, ClientLost, InputError, Progress, __version__
+from ._divergence import Divergence, divergence
+from ._model import plan_topology, predict, shipped_profiles
+from ._risk import RiskResult, risk
+from ._solve import predicted_bytes, serve, solve
+from .pot import patch_pot, unpatch_pot
+from .result import ConvergenceError, ConvergenceWarning, Costs, Errors, Plan, Result, TargetResult
+
+__all__ = [
+    "ClientFailed",
+    "ClientLost",
+    "ConvergenceError",
+    "ConvergenceWarning",
+    "Costs",
+    "Divergence",
+    "Errors",
+    "InputError",
+    "Plan",
+    "Progress",
+    "Result",
+    "RiskResult",
+    "SinkhornTransport",
+    "TargetResult",
+    "__version__",
+    "divergence",
+    "patch_pot",
+    "plan_topology",
+    "predict",
+    "predicted_bytes",
+    "privacy",
+    "risk",
+    "serve",
+    "shipped_profiles",
+    "solve",
+    "unpatch_pot",
+]
+
+# Where users see them, in messages and when pickled.
+for _error in (InputError, ClientLost, ClientFailed):
+    _error.__module__ = "fedsinkhorn"
+del _error
+
+
+def __getattr__(name):
+    if name == "SinkhornTransport":  # scikit-learn takes a second to import, so only who wants it waits for it
+        from .estimator import SinkhornTransport
+
+        globals()[name] = SinkhornTransport
+        return SinkhornTransport
+    raise AttributeError(f"module 'fedsinkhorn' has no attribute {name!r}")

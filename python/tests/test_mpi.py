@@ -1,0 +1,101 @@
+"""Clients as MPI processes, started by mpirun, each with its own rows."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fedsinkhorn
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
+
+PROGRAM = """
+import json, sys
+import numpy as np
+from mpi4py import MPI
+import fedsinkhorn
+
+comm = MPI.COMM_WORLD
+folder, settings = sys.argv[1], json.loads(sys.argv[2])
+data = np.load(folder + "/data.npz")
+if comm.rank == 3:
+    for _ in range(2):
+        fedsinkhorn.serve(comm)
+    sys.exit(0)
+cuts = [0, 11, 11, 40]  # one has nothing
+mine = slice(cuts[comm.rank], cuts[comm.rank + 1])
+C = (data["X"][mine], data["Y"]) if settings.pop("points", False) else data["C"][mine]
+for _ in range(2):  # a process may solve more than once
+    result = fedsinkhorn.solve(C, data["a"][mine], data["b"], epsilon=0.02, tolerance=1e-13, comm=comm, **settings)
+keeps = len(result.f) == cuts[comm.rank + 1] - cuts[comm.rank]
+first = 0 if keeps else cuts[comm.rank]
+f = result.f[first:first + cuts[comm.rank + 1] - cuts[comm.rank]]
+np.savez(f"{folder}/rank{comm.rank}.npz", f=f, g=result.g, status=result.status, linear=result.cost.linear)
+if keeps:
+    np.save(f"{folder}/plan{comm.rank}.npy", result.plan.dense())
+"""
+
+
+def mpirun(count, arguments, folder):
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       PYTHONPATH=os.path.dirname(os.path.dirname(fedsinkhorn.__file__)))
+    return subprocess.run(["mpirun", "--oversubscribe", "-n", str(count), sys.executable, *arguments], env=environment,
+                          cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def folder(tmp_path, rng):
+    X, Y = rng.random((40, 2)), rng.random((30, 2))
+    a, b = rng.random(40) + 0.1, rng.random(30) + 0.1
+    np.savez(tmp_path / "data.npz", X=X, Y=Y, a=a / a.sum(), b=b / b.sum(), C=((X[:, None] - Y[None]) ** 2).sum(-1))
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path
+
+
+@pytest.mark.parametrize("settings", [{"policy": "sums"}, {"policy": "sums", "points": True, "kernel": "online"}, {},
+                                      {"policy": "sums", "server": "sums"}])
+def test_own_rows_give_the_plan_of_one_process(folder, settings):
+    processes = 4 if "server" in settings else 3
+    run = mpirun(processes, ["program.py", str(folder), json.dumps(settings)], folder)
+    assert run.returncode == 0, run.stderr
+    data = np.load(folder / "data.npz")
+    alone = fedsinkhorn.solve(data["C"], data["a"], data["b"], epsilon=0.02, tolerance=1e-13)
+    ranks = [np.load(folder / f"rank{k}.npz") for k in range(3)]
+    f, g = np.concatenate([rank["f"] for rank in ranks]), ranks[0]["g"]
+    plan = np.exp((f[:, None] + g[None] - data["C"]) / 0.02)
+    assert abs(plan - alone.plan.dense()).sum() < 1e-10
+    assert all(rank["status"] == "converged" for rank in ranks)
+    if settings.get("policy") == "sums":
+        plans = np.concatenate([np.load(folder / f"plan{k}.npy") for k in range(3)])
+        assert abs(plans - alone.plan.dense()).sum() < 1e-10
+
+
+REFUSED = """
+import numpy
+from mpi4py import MPI
+import fedsinkhorn
+
+comm = MPI.COMM_WORLD
+try:
+    fedsinkhorn.solve(numpy.random.rand(4, 5), epsilon=0.1 * (1 + comm.rank), comm=comm)
+except fedsinkhorn.InputError as error:
+    print("refused:", error, flush=True)
+"""
+
+
+def test_every_rank_has_the_same_error(tmp_path):
+    (tmp_path / "refused.py").write_text(REFUSED)
+    run = mpirun(3, ["refused.py"], tmp_path)
+    lines = [line for line in run.stdout.splitlines() if line.startswith("refused: epsilon")]
+    assert len(lines) == 3 and len(set(lines)) == 1, (run.stdout, run.stderr)
+
+
+def test_communicators_of_others_are_refused():
+    code = "from mpi4py import MPI; import fedsinkhorn, numpy; fedsinkhorn.solve(numpy.eye(3), epsilon=1, comm={})"
+    for comm in ("MPI.COMM_SELF if MPI.COMM_WORLD.size > 1 else MPI.COMM_NULL", "'world'"):
+        run = mpirun(2, ["-c", code.format(comm)], ".")
+        assert "InputError: comm: " in run.stderr

@@ -1,0 +1,136 @@
+"""POT's calls."""
+import warnings
+
+import numpy as np
+import pytest
+
+import fedsinkhorn
+from fedsinkhorn import pot
+
+ot = pytest.importorskip("ot", reason="POT is not installed")
+
+
+@pytest.fixture
+def masses(rng):
+    a, b = rng.random(40), rng.random(30)
+    return a / a.sum(), b / b.sum()
+
+
+def test_sinkhorn_gives_the_plan_of_pot(costs, masses):
+    expected = ot.sinkhorn(*masses, costs, 0.05, stopThr=1e-12, numItermax=10000)
+    np.testing.assert_allclose(pot.sinkhorn(*masses, costs, 0.05, stopThr=1e-12), expected, atol=1e-11)
+    uniform = ot.sinkhorn([], [], costs, 0.05, stopThr=1e-11)
+    np.testing.assert_allclose(pot.sinkhorn([], [], costs, 0.05), uniform, atol=1e-9)
+
+
+def test_sinkhorn_logs_what_pot_logs(costs, masses):
+    _, theirs = ot.sinkhorn(*masses, costs, 0.05, log=True)
+    plan, ours = pot.sinkhorn(*masses, costs, 0.05, log=True)
+    assert set(theirs) <= set(ours)
+    np.testing.assert_allclose(ours["u"][:, None] * np.exp(-costs / 0.05) * ours["v"][None], plan, rtol=1e-10)
+    _, theirs = ot.sinkhorn(*masses, costs, 0.05, log=True, method="sinkhorn_log")
+    assert set(theirs) <= set(ours)
+    again = pot.sinkhorn(*masses, costs, 0.05, log=True, warmstart=ours["warmstart"])[1]
+    assert again["niter"] < ours["niter"]
+
+
+def test_sinkhorn2_gives_the_losses_of_pot(costs, masses, rng):
+    a, b = masses
+    assert pot.sinkhorn2(a, b, costs, 0.05) == pytest.approx(float(ot.sinkhorn2(a, b, costs, 0.05)), rel=1e-7)
+    several = rng.random((30, 3))
+    several /= several.sum(0)
+    expected = ot.sinkhorn2(a, several, costs, 0.05, stopThr=1e-12, numItermax=10000)
+    np.testing.assert_allclose(pot.sinkhorn2(a, several, costs, 0.05), expected, rtol=1e-7)
+    np.testing.assert_allclose(pot.sinkhorn(a, several, costs, 0.05), expected, rtol=1e-7)
+
+
+def test_divergence_is_that_of_pot(clouds):
+    X, Y = clouds
+    expected = float(ot.bregman.empirical_sinkhorn_divergence(X, Y, 0.05))
+    assert pot.empirical_sinkhorn_divergence(X, Y, 0.05) == pytest.approx(expected, rel=1e-6)
+    value, log = pot.empirical_sinkhorn_divergence(X, Y, 0.05, log=True)
+    assert value == pytest.approx(expected, rel=1e-6)
+    assert set(ot.bregman.empirical_sinkhorn_divergence(X, Y, 0.05, log=True)[1]) == set(log)
+
+
+def test_solve_has_the_values_of_its_plan(clouds, costs, masses):
+    a, b = masses
+    result = pot.solve(costs, a, b, reg=0.05)
+    plan = result.plan
+    np.testing.assert_allclose(plan, ot.sinkhorn(a, b, costs, 0.05, stopThr=1e-12), atol=1e-9)
+    assert result.value_linear == pytest.approx((plan * costs).sum(), rel=1e-9)
+    divergence = (plan * np.log(plan / a[:, None] / b)).sum()
+    assert result.value == pytest.approx((plan * costs).sum() + 0.05 * divergence, rel=1e-7)
+    entropy = pot.solve(costs, a, b, reg=0.05, reg_type="entropy").value
+    assert entropy == pytest.approx((plan * costs).sum() + 0.05 * (plan * np.log(plan)).sum(), rel=1e-7)
+    f, g = result.potentials
+    np.testing.assert_allclose(np.exp((f[:, None] + g[None] - costs) / 0.05), plan, atol=1e-13)
+    np.testing.assert_allclose(result.marginal_a, a, atol=1e-9)
+    np.testing.assert_allclose(result.marginals[1], b, atol=1e-9)
+    assert result.status == "Converged" and "value=" in repr(result)
+    for lazy in (False, True):
+        sample = pot.solve_sample(*clouds, a, b, reg=0.05, lazy=lazy)
+        np.testing.assert_allclose(sample.plan, plan, atol=1e-9)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda C: pot.sinkhorn([], [], C, 0), "reg: "),
+    (lambda C: pot.sinkhorn([], [], C * np.nan, 1), "M: "),
+    (lambda C: pot.sinkhorn([], [], C, 1, numItermax=0), "numItermax: "),
+    (lambda C: pot.sinkhorn([], [], C, 1, stopThr=-1), "stopThr: "),
+    (lambda C: pot.sinkhorn([], [], C, 1, method="new"), "method: Unknown method 'new'"),
+    (lambda C: pot.sinkhorn2([], [], C, 1, method="greenkhorn"), "method: "),
+    (lambda C: pot.sinkhorn([1, 2], [], C, 1), "a: "),
+    (lambda C: pot.solve(C), "reg: exact transport"),
+    (lambda C: pot.solve(C, reg=1, unbalanced=1), "unbalanced: "),
+    (lambda C: pot.solve(C, reg=1, reg_type="L2"), "reg_type: "),
+    (lambda C: pot.solve(C, reg=1, plan_init=C), "plan_init: "),
+    (lambda C: pot.solve(C, reg=1, c=C), "c: is not supported"),
+    (lambda C: pot.solve_sample(C, C[:, 0], reg=1), "X_b: "),
+    (lambda C: pot.empirical_sinkhorn_divergence(C, C[:, 0], 1), "X_t: ")])
+def test_errors_name_the_arguments_of_pot(costs, call, message):
+    with pytest.raises(ValueError) as caught:
+        call(costs)
+    assert str(caught.value).startswith(message)
+
+
+def test_warnings(costs):
+    with pytest.warns(UserWarning, match="did not converge") as seen:
+        pot.sinkhorn([], [], costs, 0.05, numItermax=1)
+    assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pot.sinkhorn([], [], costs, 0.05, numItermax=1, warn=False)
+
+
+def test_verbose(costs, capsys):
+    pot.sinkhorn([], [], costs, 0.01, verbose=True)
+    assert "It." in capsys.readouterr().out
+
+
+def test_types_follow_the_costs(costs):
+    assert pot.sinkhorn([], [], costs.astype(np.float32), 0.05).dtype == np.float32
+    assert pot.sinkhorn([], [], costs.tolist(), 0.05).dtype == np.float64
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    M = torch.tensor(costs, dtype=torch.float32)
+    assert pot.sinkhorn([], [], M, 0.05).dtype == torch.float32
+    with pytest.warns(UserWarning, match="gradients do not flow"):
+        pot.sinkhorn([], [], M.clone().requires_grad_(), 0.05)
+    M = torch.tensor(costs, requires_grad=True)
+    pot.sinkhorn2([], [], M, 0.05).backward()
+    np.testing.assert_allclose(M.grad.numpy(), pot.sinkhorn([], [], costs, 0.05), atol=1e-9)
+
+
+def test_patching(costs):
+    theirs, of_bregman = ot.sinkhorn, ot.bregman.sinkhorn
+    had_solve = hasattr(ot, "solve")
+    try:
+        places = fedsinkhorn.patch_pot()
+        assert "ot.sinkhorn" in places and "ot.bregman.sinkhorn" in places
+        assert fedsinkhorn.patch_pot() == places
+        assert ot.sinkhorn is pot.sinkhorn and ot.bregman.sinkhorn2 is pot.sinkhorn2 and ot.solve is pot.solve
+        transport = ot.da.SinkhornTransport(reg_e=0.05).fit(Xs=costs[:, :2], Xt=costs[:20, :2])
+        assert transport.coupling_.shape == (40, 20)
+    finally:
+        fedsinkhorn.unpatch_pot()
+    assert ot.sinkhorn is theirs and ot.bregman.sinkhorn is of_bregman and hasattr(ot, "solve") == had_solve

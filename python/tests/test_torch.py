@@ -1,0 +1,77 @@
+"""Losses for PyTorch."""
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import fedsinkhorn  # noqa: E402
+from fedsinkhorn.torch import sinkhorn_loss, sinkhorn_value  # noqa: E402
+
+TIGHT = dict(epsilon=0.1, tolerance=1e-13)
+
+
+def points(count, seed, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(count, 2, generator=generator, dtype=dtype, requires_grad=True)
+
+
+@pytest.mark.parametrize("debiased", [True, False])
+@pytest.mark.parametrize("kernel", ["dense", "online"])
+def test_gradcheck_of_points_and_masses(debiased, kernel):
+    weights = [torch.rand(n, dtype=torch.float64, requires_grad=True) for n in (5, 4)]
+
+    def loss(X, Y, first, second):
+        return sinkhorn_loss(X, Y, first.softmax(0), second.softmax(0), debiased=debiased, kernel=kernel, **TIGHT)
+
+    assert torch.autograd.gradcheck(loss, (points(5, 1), points(4, 2), *weights), atol=1e-7, rtol=1e-6)
+
+
+def test_gradcheck_of_costs_with_several_targets():
+    C = torch.rand(5, 4, dtype=torch.float64, requires_grad=True)
+    a = torch.rand(5, dtype=torch.float64, requires_grad=True)
+    b = torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
+
+    def values(C, a, b):
+        return sinkhorn_value(C, a.softmax(0), b.softmax(0), **TIGHT)
+
+    assert torch.autograd.gradcheck(values, (C, a, b), atol=1e-7, rtol=1e-6)
+    assert torch.autograd.gradcheck(lambda C: sinkhorn_value(C, **TIGHT), (C,), atol=1e-7, rtol=1e-6)
+
+
+def test_float32_stays_float32():
+    X, Y = points(20, 1, torch.float32), points(15, 2, torch.float32)
+    loss = sinkhorn_loss(X, Y, epsilon=0.1)
+    (3 * loss).backward()
+    assert loss.dtype == X.grad.dtype == torch.float32 and loss.dim() == 0
+    exact = points(20, 1, torch.float32).detach().double().requires_grad_()
+    (3 * sinkhorn_loss(exact, Y.detach().double(), epsilon=0.1)).backward()
+    assert torch.allclose(X.grad.double(), exact.grad, atol=1e-6)
+
+
+def test_a_cloud_flows_onto_another():
+    X, Y = points(30, 1), points(30, 2).detach() + 2
+    optimizer = torch.optim.SGD([X], lr=10.0)
+    first = None
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = sinkhorn_loss(X, Y, epsilon=0.05)
+        loss.backward()
+        optimizer.step()
+        first = first or loss.item()
+    assert loss.item() < 1e-3 * first
+
+
+def test_tensors_are_read_in_place():
+    C = torch.rand(6, 5, dtype=torch.float64)
+    result = fedsinkhorn.solve(C, epsilon=0.1)
+    assert result._inputs["C"].ctypes.data == C.data_ptr()
+    transposed = fedsinkhorn.solve(C.T, epsilon=0.1)
+    np.testing.assert_allclose(transposed.cost.linear, result.cost.linear, rtol=1e-8)
+    fedsinkhorn.solve(torch.rand(6, 5, requires_grad=True), epsilon=0.1)
+
+
+def test_second_derivatives_are_refused():
+    X = points(5, 1)
+    (gradient,) = torch.autograd.grad(sinkhorn_loss(X, points(4, 2).detach(), epsilon=0.1), X, create_graph=True)
+    with pytest.raises(RuntimeError):
+        gradient.sum().backward()

@@ -50,8 +50,8 @@ std::string reproduction_markdown(const fs::path& folder) {
     section.title = study.name;
     index += fmt::format("| [{0}](#{0}) | {1} | {2} |\n", study.name, study.paper.empty() ? "ours" : study.paper,
                          study.question);
-    sections += fmt::format("\n{0}\nRecords: [{1}/{2}/cells]({1}/{2}/cells)\n", report::section_markdown(section), base,
-                            study.name);
+    sections += fmt::format("\n{0}\nRecords: [{1}/{2}/cells.jsonl]({1}/{2}/cells.jsonl)\n",
+                            report::section_markdown(section), base, study.name);
   }
   return kHead + index + sections;
 }

@@ -114,6 +114,9 @@ void require_same_study(const fs::path& folder, const report::StudyDescription& 
       throw InputError(folder.string(), error.what(), "choose another --output");
     }
   }();
+  if (fs::exists(folder / report::kPackedCells)) {
+    throw InputError(folder.string(), "holds the records of a finished study", "choose another --output");
+  }
   if (before.name != study.name || before.scale != study.scale) {
     throw InputError(folder.string(), fmt::format("holds records of {} at scale {}", before.name, before.scale),
                      "choose another --output");

@@ -9,8 +9,8 @@ namespace {
 Json cell(const Setting& setting, const char* topology, std::size_t clients) {
   return {{"topology", topology},
           {"clients", clients},
-          {"n", setting.by_scale<std::size_t>(64, 3000, 10'000)},
-          {"iterations", setting.by_scale(5, 100, 250)},
+          {"n", setting.by_scale<std::size_t>(64, 10'000, 10'000)},
+          {"iterations", setting.by_scale(5, 250, 250)},
           {"transport", setting.transport}};
 }
 

@@ -12,7 +12,7 @@ namespace fedsinkhorn::experiments::cpu_nodes {
 namespace {
 
 std::vector<std::size_t> sizes(const Setting& setting) {
-  return setting.by_scale<std::vector<std::size_t>>({64, 96}, {2000, 4000}, {10'000, 25'000});
+  return setting.by_scale<std::vector<std::size_t>>({64, 96}, {5000, 10'000}, {10'000, 25'000});
 }
 
 std::vector<Json> cells(const Setting& setting) {

@@ -14,14 +14,14 @@ namespace {
 
 std::vector<Json> cells(const Setting& setting) {
   std::vector<Json> cells;
-  const int runs = setting.by_scale(1, 5, 10);
+  const int runs = setting.by_scale(1, 3, 10);
   for (int run = 0; run < runs; ++run) {
     for (const char* topology : {"all-to-all", "star", "grid", "row-reduce"}) {
       for (const std::size_t clients : {2, 4, 8}) {
         cells.push_back({{"topology", topology},
                          {"clients", clients},
                          {"run", run},
-                         {"n", setting.by_scale(64, 2500, 10'000)},
+                         {"n", setting.by_scale(64, 10'000, 10'000)},
                          {"dimension", setting.by_scale(8, 64, 64)},
                          {"iterations", setting.by_scale(5, 50, 50)},
                          {"transport", setting.transport}});

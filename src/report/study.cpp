@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "core/printable.hpp"
 #include "report/record_json.hpp"
@@ -158,13 +159,12 @@ Json versioned(const char* kind, const Part& part) {
 
 /// file: its name in messages.
 template <StudyPart Part>
-Part read_versioned(const fs::path& path, const char* kind) {
-  const std::string file = path.filename().string();
-  const Json json = parsed_file(path);
+Part checked_part(const Json& json, const char* kind, const std::string& file) {
   try {
     if (!json.is_object()) throw RecordError("not an object");
-    if (!has(json, "kind") || member(json, "kind") != kind)
+    if (!has(json, "kind") || member(json, "kind") != kind) {
       throw RecordError(fmt::format("not the record of a {}", kind));
+    }
     if (const auto version = count(json, "schema_version"); version != kStudyVersion) {
       throw RecordError(fmt::format("version {}, but this program reads version {}", version, kStudyVersion));
     }
@@ -174,6 +174,11 @@ Part read_versioned(const fs::path& path, const char* kind) {
   } catch (const RecordError& error) {
     throw RecordError(fmt::format("{}: {}", file, error.what()));
   }
+}
+
+template <StudyPart Part>
+Part part_in_file(const fs::path& path, const char* kind) {
+  return checked_part<Part>(parsed_file(path), kind, path.filename().string());
 }
 
 /// Names of files in the folder of cells.
@@ -187,6 +192,26 @@ std::set<std::string> names_in(const fs::path& cells) {
   return names;
 }
 
+/// The records of a packed file by their cells; lines that cannot be used become notes.
+std::map<std::string, CellRecord> records_in_lines(const fs::path& file, std::vector<std::string>& notes) {
+  std::map<std::string, CellRecord> records;
+  if (!fs::exists(file)) return records;
+  std::istringstream lines(file_content(file));
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    const std::string name = fmt::format("{}, line {}", file.filename().string(), number);
+    try {
+      const Json json = Json::parse(line, nullptr, false);
+      if (json.is_discarded()) throw RecordError(name + ": not JSON, or truncated");
+      CellRecord record = checked_part<CellRecord>(json, "cell", name);
+      records.emplace(record.cell, std::move(record));
+    } catch (const RecordError& error) {
+      notes.emplace_back(error.what());
+    }
+  }
+  return records;
+}
+
 }  // namespace
 
 Json study_json(const StudyDescription& study) { return versioned("study", study); }
@@ -197,30 +222,39 @@ bool is_study_folder(const fs::path& folder) {
   return fs::is_regular_file(folder / "study.json", failure);
 }
 
-CellRecord read_cell_record(const fs::path& file) { return read_versioned<CellRecord>(file, "cell"); }
+CellRecord read_cell_record(const fs::path& file) { return part_in_file<CellRecord>(file, "cell"); }
 
 StudyRecords read_study(const fs::path& folder) {
   StudyRecords all;
-  all.study = read_versioned<StudyDescription>(folder / "study.json", "study");
+  all.study = part_in_file<StudyDescription>(folder / "study.json", "study");
+  const auto skip = [&](const std::string& why) {
+    all.notes.push_back(fmt::format("{}: {} (skipped)", all.study.name, why));
+  };
+  std::vector<std::string> bad_lines;
+  std::map<std::string, CellRecord> packed = records_in_lines(folder / kPackedCells, bad_lines);
+  for (const std::string& why : bad_lines) skip(why);
   std::set<std::string> names = names_in(folder / "cells");
   for (const std::string& cell : all.study.cells) {
     const std::string name = cell + ".json";
-    if (names.erase(name) == 0) {
+    const auto line = packed.find(cell);
+    if (names.erase(name) == 0 && line == packed.end()) {
       ++all.missing;
       continue;
     }
     try {
-      CellRecord record = read_cell_record(folder / "cells" / name);
+      CellRecord record =
+          line == packed.end() ? read_cell_record(folder / "cells" / name) : std::move(packed.extract(line).mapped());
       if (record.study != all.study.name || record.cell != cell) {
         throw RecordError(fmt::format("{}: the record of another cell", name));
       }
       all.records.push_back(std::move(record));
     } catch (const RecordError& error) {
-      all.notes.push_back(fmt::format("{}: cells/{} (skipped)", all.study.name, error.what()));
+      skip(fmt::format("cells/{}", error.what()));
     }
   }
-  for (const std::string& name : names) {
-    all.notes.push_back(fmt::format("{}: cells/{}: not of this study (skipped)", all.study.name, printable_word(name)));
+  for (const std::string& name : names) skip(fmt::format("cells/{}: not of this study", printable_word(name)));
+  for (const auto& [cell, record] : packed) {
+    skip(fmt::format("{}: {}: not of this study", kPackedCells, printable_word(cell)));
   }
   return all;
 }

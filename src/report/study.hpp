@@ -3,6 +3,7 @@
 //
 //   FOLDER/study.json        the question, the names of the cells, the views
 //   FOLDER/cells/NAME.json   one record per cell: its parameters and what was measured
+//   FOLDER/cells.jsonl       the same records, one per line, where many small files would be a nuisance
 #pragma once
 
 #include <filesystem>
@@ -99,6 +100,8 @@ struct CellRecord {
 
 [[nodiscard]] Json study_json(const StudyDescription& study);
 [[nodiscard]] Json cell_json(const CellRecord& record);
+
+inline constexpr const char* kPackedCells = "cells.jsonl";
 
 struct StudyRecords {
   StudyDescription study;

@@ -154,6 +154,12 @@ TEST_F(RunnerTest, AnotherScaleIsRefused) {
   EXPECT_EQ(records().size(), 5U);
 }
 
+TEST_F(RunnerTest, PackedRecordsAreNotMixedWithNewOnes) {
+  (void)run();
+  std::ofstream(folder_ / report::kPackedCells) << "";
+  EXPECT_THROW((void)run(), InputError);
+}
+
 TEST_F(RunnerTest, TwoRunsDoNotShareAFolder) {
   const Study study = made_study();
   static fs::path shared;

@@ -108,6 +108,26 @@ TEST_F(StudyTest, DamagedAndForeignRecordsAreSkippedByName) {
   EXPECT_EQ(html.find("<script>.json"), std::string::npos) << "text from files is escaped";
 }
 
+TEST_F(StudyTest, RecordsMayBeLinesOfOneFile) {
+  std::string lines;
+  for (const CellRecord& record : made_records()) lines += cell_json(record).dump() + "\n";
+  fs::remove_all(folder_ / "made" / "cells");
+  write_text("cells.jsonl", lines);
+  ASSERT_EQ(read().records.size(), 4U);
+  EXPECT_EQ(cell_json(read().records[2]), cell_json(made_records()[2]));
+  EXPECT_TRUE(read().notes.empty());
+
+  Json stranger = cell_json(made_records()[0]);
+  stranger["cell"] = "z";
+  write_text("cells.jsonl", stranger.dump() + "\n" + lines.substr(0, lines.size() - 20));
+  const StudyRecords all = read();
+  EXPECT_EQ(all.records.size(), 3U);
+  EXPECT_EQ(all.missing, 1U);
+  ASSERT_EQ(all.notes.size(), 2U);
+  EXPECT_EQ(all.notes[0], "made: cells.jsonl, line 5: not JSON, or truncated (skipped)");
+  EXPECT_EQ(all.notes[1], "made: cells.jsonl: z: not of this study (skipped)");
+}
+
 TEST_F(StudyTest, ARecordUnderTheNameOfAnotherIsSkipped) {
   write("cells/a.json", cell_json(made_records()[1]));
   EXPECT_EQ(read().records.size(), 3U);

@@ -21,9 +21,9 @@ Design design(const Setting& setting) {
       how_clients_are_timed(setting.transport)};
   design.differences = {
       "The paper prints no numbers; in its figure communication grows with the number of clients until it dominates. "
-      "Its kernel products ran on GPUs, and every exchange was staged through host memory; ours run on cores that "
-      "clients share as soon as there are more of them than cores, so waiting for others is mostly waiting for a "
-      "core."};
+      "Its kernel products ran on GPUs, and every exchange was staged through host memory. Ours run on cores that "
+      "clients share as soon as there are more of them than cores. Seconds are by the clock: computing then includes "
+      "other clients' turns on the core."};
   design.cells.push_back(cell(setting, "centralized", 1));
   for (const char* topology : {"all-to-all", "async"}) {
     for (const std::size_t clients : {2, 4, 8}) design.cells.push_back(cell(setting, topology, clients));

@@ -73,7 +73,8 @@ std::string script_json(const Json& json) {
 std::string table_html(const Table& table) {
   std::string html = "<table>";
   const Out out = std::back_inserter(html);
-  if (!table.caption.empty()) fmt::format_to(out, "<caption>{}</caption>", escaped(table.caption));
+  // The span stays in view where a wide table is scrolled.
+  if (!table.caption.empty()) fmt::format_to(out, "<caption><span>{}</span></caption>", escaped(table.caption));
   html += "<thead><tr>";
   for (const std::string& name : table.header) fmt::format_to(out, "<th scope=\"col\">{}</th>", escaped(name));
   html += "</tr></thead>\n<tbody>";

@@ -87,11 +87,16 @@ Section study_section(const StudyRecords& all, std::vector<std::string>& notes) 
 
 Page studies_page(const std::vector<StudyRecords>& studies, std::vector<std::string> notes) {
   Page page;
-  page.title = studies.size() == 1 ? "Study: " + studies.front().study.title : "Studies";
-  page.lead = studies.size() == 1 ? studies.front().study.question : fmt::format("{} studies.", studies.size());
+  const bool is_one = studies.size() == 1;
+  page.title = is_one ? "Study: " + studies.front().study.title : "Studies";
+  page.lead = is_one ? studies.front().study.question : fmt::format("{} studies.", studies.size());
   for (const StudyRecords& study : studies) {
     notes.insert(notes.end(), study.notes.begin(), study.notes.end());
     page.sections.push_back(study_section(study, notes));
+  }
+  if (is_one) {  // the page's own head says these
+    page.sections.front().title = "What was measured";
+    page.sections.front().paragraphs.erase(page.sections.front().paragraphs.begin());
   }
   page.notes = std::move(notes);
   add_footer(page);

@@ -58,8 +58,8 @@ python-build: build/build.ninja packages-python
 	cmake --preset release -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) > /dev/null
 	cmake --build --preset release --target fedsinkhorn-python-package
 
-# In a folder of its own: without MPI, whose leaks are not ours. Python itself is not instrumented, so the sanitizers come
-# first into the process.
+# In a folder of its own, without MPI. Python itself is not instrumented, so the sanitizers come
+# first into the process. What Python never frees looks like leaks, which are not looked for.
 python-asan: packages-build packages-python ## The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --preset asan -B build-asan-python -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) -DFEDSINKHORN_MPI=OFF \
 	  -DFEDSINKHORN_TESTS=OFF > /dev/null

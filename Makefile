@@ -15,8 +15,8 @@ BENCH_ARGS ?=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick \
-        bench bench-gpu bench-python reproduce reproduction-page python python-stress python-build wheel portable asan \
-        tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
+        bench bench-gpu bench-python reproduce reproduction-page python python-stress python-asan python-build wheel \
+        portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
         packages-lint packages-clang \
         packages-fuzz packages-browser packages-python
 
@@ -58,6 +58,16 @@ python-stress: python-build ## 10,000 random calls, and 1,000 rounds of threads 
 python-build: build/build.ninja packages-python
 	cmake --preset release -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) > /dev/null
 	cmake --build --preset release --target fedsinkhorn-python-package
+
+# In a folder of its own, without MPI. Python itself is not instrumented, so the sanitizers come
+# first into the process. What Python never frees looks like leaks, which are not looked for.
+python-asan: packages-build packages-python ## The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	cmake --preset asan -B build-asan-python -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) -DFEDSINKHORN_MPI=OFF \
+	  -DFEDSINKHORN_TESTS=OFF > /dev/null
+	cmake --build build-asan-python --target fedsinkhorn-python-package
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONPATH=build-asan-python/python FEDSINKHORN_FUZZ_CALLS=300 $(PYTHON) -m pytest -q -p no:cacheprovider \
+	  python/tests --ignore python/tests/test_mpi.py --ignore python/tests/test_docs.py
 
 PYTHON_BENCH_ARGS ?=
 bench-python: python-build ## Time calls from Python beside calls from C++ and POT (PYTHON_BENCH_ARGS=...)
@@ -147,8 +157,8 @@ install: build ## Install program, library and headers (PREFIX=/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean: ## Remove everything built
-	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz build-wheel dist \
-	  demo-output studies
+	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz build-wheel build-asan-python \
+	  dist demo-output studies
 
 build: build/build.ninja
 	cmake --build --preset release

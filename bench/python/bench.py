@@ -159,7 +159,7 @@ def against_pot(sizes, limit):
             ratio = statistics.median(other[0] / own for own, other in zip(ours, theirs))
             seconds, error, method = sorted(theirs)[len(theirs) // 2]
             # 1e-9 in the L2 norm of n errors may be sqrt(n) times that in the L1 norm.
-            reached = error < 1e-8 * np.sqrt(n)
+            reached = error < 2e-9 * np.sqrt(n)
             print(f"{n:6d} {epsilon:8g} {statistics.median(ours):8.3f} s {result.iterations:10d} {own_error:8.1e} "
                   f"{seconds:8.2f} s {error:8.1e} {'' if reached else '>':>2}{ratio:6.1f} x  {method}"
                   f"{'' if reached else ', stopped before it converged'}", flush=True)

@@ -116,6 +116,25 @@ double* PlanTarget::fill(std::size_t line, std::size_t count, Scratch& scratch) 
   return scratch.kernel.data();
 }
 
+namespace {
+
+/// A row of the plan: P_ij = 2^exponent u_i K_ij v_j at the columns with mass, 0 at the others.
+void write_row(const PlanTarget& plan, const std::vector<std::size_t>& columns, double u, const double* kernel,
+               std::span<double> row) {
+  const double* v = plan.v().data();
+  // Where there is no mass, K may be infinite.
+  const auto entry = [&](std::size_t j) { return v[j] == 0 ? 0.0 : u * kernel[j] * v[j]; };
+  if (u == 0 || columns.size() < row.size()) std::ranges::fill(row, 0.0);
+  if (u == 0) return;
+  if (plan.exponent() == 0 && columns.size() == row.size()) {  // nearly always, and several times faster
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = entry(j);
+    return;
+  }
+  for (std::size_t j = 0; j < columns.size(); ++j) row[columns[j]] = std::ldexp(entry(j), plan.exponent());
+}
+
+}  // namespace
+
 Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
@@ -131,20 +150,15 @@ void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::s
   const std::vector<std::size_t>& lines = state_->with_mass.rows;
   const std::vector<std::size_t>& columns = state_->with_mass.columns;
   const PlanTarget plan(*state_, target);
-  std::fill_n(out.begin(), count * m, 0.0);
   // The requested rows with mass are consecutive among all rows with mass.
   const auto begin = static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first) - lines.begin());
   const auto end =
       static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first + count) - lines.begin());
+  if (end - begin < count) std::fill_n(out.begin(), count * m, 0.0);
   plan.for_blocks({begin, end}, [&](std::size_t line, std::size_t some, const double* kernel, std::size_t) {
     for (std::size_t k = 0; k < some; ++k) {
-      double* row = out.data() + (lines[line + k] - first) * m;
-      const double scaling = plan.u()[line + k];
-      for (std::size_t j = 0; j < columns.size(); ++j) {
-        const bool empty = scaling == 0 || plan.v()[j] == 0;
-        row[columns[j]] =
-            empty ? 0.0 : std::ldexp(scaling * kernel[k * plan.stride() + j] * plan.v()[j], plan.exponent());
-      }
+      const std::span<double> row = out.subspan((lines[line + k] - first) * m, m);
+      write_row(plan, columns, plan.u()[line + k], kernel + k * plan.stride(), row);
     }
   });
 }

@@ -1,12 +1,19 @@
 // The marginal errors by iteration.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "report/convergence_chart.hpp"
 #include "report/number_text.hpp"
 #include "report/sections.hpp"
 
 namespace fedsinkhorn::report {
 namespace {
+
+bool is_known(const std::vector<TracePoint>& trace, double TracePoint::*error) {
+  return std::ranges::any_of(trace, [&](const TracePoint& point) { return std::isfinite(point.*error); });
+}
 
 /// Rows that people still read, and that fit on a few printed pages.
 constexpr std::size_t kMostRows = 60;
@@ -29,12 +36,16 @@ Table table_of(const std::vector<TracePoint>& trace) {
 Chart convergence_chart(const std::vector<TracePoint>& trace, const std::string& norm, double tolerance) {
   Chart chart{"convergence", "Marginal error by iteration", "", Json::object(), table_of(trace)};
   // Of the columns alone: it is compared with the tolerance. That of the rows is of a point chosen for where it leads.
-  Json points = Json::array();
-  for (const TracePoint& point : trace) points.push_back({point.iteration, number_or_null(point.error_b)});
+  Json series = Json::array();
+  if (is_known(trace, &TracePoint::error_b)) {
+    Json points = Json::array();
+    for (const TracePoint& point : trace) points.push_back({point.iteration, number_or_null(point.error_b)});
+    series.push_back({{"name", "error"}, {"points", points}});
+  }
   chart.spec = {{"kind", "lines"},
                 {"x", {{"title", "iteration"}}},
                 {"y", {{"title", norm + " error"}, {"log", true}}},
-                {"series", Json::array({{{"name", "error"}, {"points", points}}})}};
+                {"series", series}};
   if (tolerance > 0) chart.spec["rules"] = Json::array({{{"y", tolerance}, {"name", "tolerance"}}});
   if (!trace.empty()) {
     chart.description =

@@ -121,7 +121,7 @@ TEST(LiveView, SaysHowFarItIs) {
   const nlohmann::json event = event_of(run);
   EXPECT_TRUE(has(event["status"].get<std::string>(), "iteration 120, error 3.1 × 10⁻⁵")) << event["status"];
   EXPECT_EQ(event["done"], false);
-  EXPECT_EQ(event["charts"]["convergence"]["series"][1]["points"][0][1], 3.1e-5);
+  EXPECT_EQ(event["charts"]["convergence"]["series"][0]["points"][0][1], 3.1e-5);
   EXPECT_TRUE(has(event["parts"]["live-facts"].get<std::string>(), "120 of at most 100,000"));
   const std::string html = report::page_html(live_page(run.description(), run.state()));
   EXPECT_TRUE(has(html, "a &lt;b&gt;"));

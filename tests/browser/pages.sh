@@ -43,14 +43,12 @@ for run in demo delays private explained runs images risk; do
   "$program" report $run -o $run.html >> log 2>&1
   pages+=("$folder/$run.html")
 done
-# Studies as they were measured, one by one and all on one page.
+# Studies as they were measured.
 studies=$here/../../docs/reproduction
 for study in robustness delays toy-portfolio; do
   "$program" report "$studies/$study" -o study-$study.html >> log 2>&1
   pages+=("$folder/study-$study.html")
 done
-"$program" report "$studies" -o studies.html >> log 2>&1
-pages+=("$folder/studies.html")
 "$program" report '<b>odd<script>' -o odd.html >> log 2>&1
 pages+=("$folder/odd.html")
 status=0

@@ -203,7 +203,7 @@ std::map<std::string, CellRecord> records_in_lines(const fs::path& file, std::ve
     try {
       const Json json = Json::parse(line, nullptr, false);
       if (json.is_discarded()) throw RecordError(name + ": not JSON, or truncated");
-      CellRecord record = checked_part<CellRecord>(json, "cell", name);
+      auto record = checked_part<CellRecord>(json, "cell", name);
       records.emplace(record.cell, std::move(record));
     } catch (const RecordError& error) {
       notes.emplace_back(error.what());

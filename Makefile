@@ -17,8 +17,7 @@ BENCH_ARGS ?=
 .PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick \
         bench bench-gpu bench-python reproduce reproduction-page python python-stress python-asan python-build wheel \
         portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
-        packages-lint packages-clang \
-        packages-fuzz packages-browser packages-python
+        packages-lint packages-clang packages-browser packages-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,11 +58,11 @@ python-build: build/build.ninja packages-python
 	cmake --preset release -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) > /dev/null
 	cmake --build --preset release --target fedsinkhorn-python-package
 
-# In a folder of its own, without MPI. Python itself is not instrumented, so the sanitizers come
-# first into the process. What Python never frees looks like leaks, which are not looked for.
+# In a folder of its own, without MPI. Python itself is not instrumented, so the sanitizers, which GCC has as shared
+# libraries, come first into the process. What Python never frees looks like leaks, which are not looked for.
 python-asan: packages-build packages-python ## The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	cmake --preset asan -B build-asan-python -DFEDSINKHORN_PYTHON=ON -DPython_EXECUTABLE=$(PYTHON) -DFEDSINKHORN_MPI=OFF \
-	  -DFEDSINKHORN_TESTS=OFF > /dev/null
+	cmake --fresh --preset asan -B build-asan-python -DCMAKE_CXX_COMPILER=g++ -DFEDSINKHORN_PYTHON=ON \
+	  -DPython_EXECUTABLE=$(PYTHON) -DFEDSINKHORN_MPI=OFF -DFEDSINKHORN_TESTS=OFF > /dev/null
 	cmake --build build-asan-python --target fedsinkhorn-python-package
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  PYTHONPATH=build-asan-python/python FEDSINKHORN_FUZZ_CALLS=300 $(PYTHON) -m pytest -q -p no:cacheprovider \
@@ -112,6 +111,7 @@ bench-gpu: with-gpu ## Build and run the benchmarks of the CUDA backend, and of 
 portable: build-portable/build.ninja ## Build the program for machines without these packages (build-portable/, with lib/)
 	cmake --build --preset portable --target fedsinkhorn-cli
 
+# With clang: it compiles this faster than GCC does, and its warnings are seen on the way.
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer, but for slow tests
 	cmake --build --preset asan
 	ctest --preset asan -j $(TEST_JOBS) -LE slow
@@ -126,9 +126,8 @@ tsan-comm: build-tsan/build.ninja ## Of that, the transport and the thread pool 
 	cmake --build --preset tsan --target test-comm test-core
 	ctest --preset tsan -j $(TEST_JOBS) -R '^(comm|core)\.' -LE slow -E AForkedChild
 
-CLANG_TARGETS ?= all
 clang: build-clang/build.ninja ## Compile everything with clang, and run the tests of the kernels
-	cmake --build --preset clang --target $(CLANG_TARGETS)
+	cmake --build --preset clang
 	ctest --preset clang -j $(TEST_JOBS) -R '^(simd|kernel)\.'
 
 # What is found is left in build-fuzz/, named after its target.
@@ -179,8 +178,9 @@ build-portable/build.ninja: CMakePresets.json | packages-build
 	cmake --preset portable
 	@touch $@
 
-build-asan/build.ninja: CMakePresets.json | packages-build
-	cmake --preset asan
+# Anew: of a folder that another compiler was used in, CMake forgets all settings, sanitizers among them.
+build-asan/build.ninja: CMakePresets.json | packages-build packages-clang
+	cmake --fresh --preset asan
 	@touch $@
 
 build-tsan/build.ninja: CMakePresets.json | packages-build
@@ -192,7 +192,7 @@ build-clang/build.ninja: CMakePresets.json | packages-build packages-clang
 	@touch $@
 
 # Without CUDA and MPI: nothing under test uses them.
-build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-fuzz
+build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-clang
 	cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" \
 	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF \
@@ -213,6 +213,3 @@ packages-browser:
 
 packages-python:
 	@scripts/install-packages.sh python
-
-packages-fuzz:
-	@scripts/install-packages.sh fuzz

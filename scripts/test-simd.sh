@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The tests that do arithmetic (label "arithmetic"), under instruction sets other than the best of this machine.
 #   scripts/test-simd.sh [build folder [variant ...]]      default: every variant this machine has but the best
-# One that this machine cannot run, and the best, are skipped. TEST_JOBS=n: that many tests at once. That the variant asked for is the
-# one that runs is itself a test: SimdChoice and SimdTest compare it with the variable.
+# One that this machine cannot run, and the best, are skipped. TEST_JOBS=n: that many tests at once. That the variant
+# asked for is the one that runs is itself a test: SimdChoice and SimdTest compare it with the variable.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,8 +16,16 @@ if (($#)); then wanted=("$@"); else wanted=("${available[@]:1}"); fi
 # OpenBLAS chooses for itself: it is told to take what a processor of that kind would get.
 declare -A blas=([avx2]=Haswell [sse4]=Nehalem [baseline]=Prescott)
 
-# Left out: tests that refuse input, wait, count memory or write, and very long ones of what is the same for every variant.
-without_arithmetic='BadInput|BadFlags|Misfit|LostClient|Interruption|RunBinary|ManyClients|MemoryTest|Mpirun|Outputs|Killed|AlwaysConverges|OptionsTest|TerminalTest|CompletionTest'
+# Left out: what is the same for every variant.
+left_out=(
+  BadInput BadFlags Misfit Refusal AsyncInputs NumbersTest OptionsTest OptionTableTest # refuse or read input
+  TerminalTest CompletionTest DocumentationTest ExplainTest PrivacyExplain ReportCommand WatchTest RunBinary # print
+  LostClient SimulatedLoss Interruption Killed HostilePeer SecureFaults Mpirun # end, or meet faults
+  Outputs EachClient MemoryTest '[./]Bytes\.' CostModelTest # write, count, or predict
+  ManyClients AlwaysConverges AsyncIterations # long, of the exchanges
+  Families/SecureSolve SecureRanks SecureKeys Masked Disclosed DiscreteGaussian Utility MarginalAttack # of secrets
+)
+without_arithmetic=$(IFS='|' && echo "${left_out[*]}")
 
 for variant in "${wanted[@]}"; do
   if [[ " ${available[*]} " != *" $variant "* ]]; then

@@ -108,9 +108,13 @@ void add_block(const S* HWY_RESTRICT rows, std::size_t stride, std::size_t colum
   }
 }
 
-// Eight rows at a time, and the rest in fours, twos and one.
+// Eight rows at a time, and the rest in fours, twos and one. Without columns `rows` may be null: nothing is prefetched.
 template <class S, class V, class Way>
 void dot_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const V* v, double* q) {
+  if (columns == 0) {
+    for (std::size_t i = 0; i < count; ++i) q[i] = 0;
+    return;
+  }
   for (; count >= 8; count -= 8, rows += 8 * stride, q += 8) Way::template dot<S, V, 8>(rows, stride, columns, v, q);
   for (; count >= 4; count -= 4, rows += 4 * stride, q += 4) Way::template dot<S, V, 4>(rows, stride, columns, v, q);
   for (; count >= 2; count -= 2, rows += 2 * stride, q += 2) Way::template dot<S, V, 2>(rows, stride, columns, v, q);
@@ -118,6 +122,7 @@ void dot_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t 
 }
 template <class S, class Way>
 void add_rows(const S* rows, std::size_t stride, std::size_t count, std::size_t columns, const double* u, double* r) {
+  if (columns == 0) return;
   for (; count >= 8; count -= 8, rows += 8 * stride, u += 8) Way::template add<S, 8>(rows, stride, columns, u, r);
   for (; count >= 4; count -= 4, rows += 4 * stride, u += 4) Way::template add<S, 4>(rows, stride, columns, u, r);
   for (; count >= 2; count -= 2, rows += 2 * stride, u += 2) Way::template add<S, 2>(rows, stride, columns, u, r);

@@ -459,7 +459,8 @@ std::vector<BadInput> bad_generations() {
 
 /// Stored, the kernel of 400,000 x 400,000 pairs takes 1.28 TB.
 std::vector<BadInput> too_large() {
-  const Prepare many = array(Values(400000, 0.5), {400000, 1});
+  // Made when it is needed: the list of tests is made anew in every process.
+  const Prepare many = [](const fs::path& folder) { array(Values(400000, 0.5), {400000, 1})(folder); };
   return {
       {"Dense", solve("--points bad.npy --epsilon 0.1"), {"memory", "bytes", "1281", "--kernel online"}, many},
       {"Mixed",

@@ -1,7 +1,7 @@
 // Instruction sets: forced by --simd and by the environment, and the same answer from each.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -51,9 +51,10 @@ TEST_F(SimdTest, InfoListsThemAndSaysWhichIsForced) {
   }
 }
 
-// In float32 no two variants round alike: they differ in the order of sums, or in fused products.
+// In float32 no two variants round alike: they differ in the order of sums, or in fused products. Only the baseline may
+// round like SSE4: compiled by clang, both have four lanes and no fused products.
 TEST_F(SimdTest, TheEnvironmentForcesWhatTheOptionForces) {
-  std::vector<std::string> potentials;
+  std::map<std::string, std::string> potentials;
   for (const std::string& variant : variants_) {
     SCOPED_TRACE(variant);
     const ScopedVariable set(kVariable, variant);
@@ -66,8 +67,11 @@ TEST_F(SimdTest, TheEnvironmentForcesWhatTheOptionForces) {
     expect_same_bytes("forced", "asked");
     solve_fifty("overruled", "--precision float32 --simd baseline");
     EXPECT_EQ(summary("overruled")["simd"], "baseline");
-    EXPECT_EQ(std::count(potentials.begin(), potentials.end(), bytes("forced/f.npy")), 0);
-    potentials.push_back(bytes("forced/f.npy"));
+    for (const auto& [other, theirs] : potentials) {
+      if (variant == "baseline" && other == "sse4") continue;
+      EXPECT_TRUE(theirs != bytes("forced/f.npy")) << "as with " << other;
+    }
+    potentials[variant] = bytes("forced/f.npy");
   }
 }
 

@@ -1,6 +1,7 @@
 """What the package consists of."""
 import ast
 import inspect
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import fedsinkhorn
 
 FOLDER = Path(fedsinkhorn.__file__).parent
+CARRY_LIBRARIES = Path(__file__).resolve().parents[1] / "carry_libraries.cmake"
 
 
 def test_all_names_are_there():
@@ -51,3 +53,33 @@ def test_optional_packages_are_not_imported():
 def test_the_sources_suit_python_3_9():
     for source in FOLDER.glob("*.py"):
         ast.parse(source.read_text(), feature_version=(3, 9))
+
+
+def check_licences(folder):
+    """Every library in lib/ has a licence text in licenses/, and so has every package named there."""
+    packages = dict(line.split() for line in (folder / "licenses" / "packages.txt").read_text().splitlines())
+    for library in (folder / "lib").iterdir():
+        assert library.name in packages
+    for package in packages.values():
+        assert (folder / "licenses" / f"{package}.txt").stat().st_size > 0, package
+    return packages
+
+
+def test_libraries_of_a_wheel_have_licences():
+    if not (FOLDER / "lib").exists():
+        pytest.skip("this package does not carry its libraries")
+    packages = check_licences(FOLDER)
+    assert {"libopenblas.a", "json.hpp", "pybind11.h", "highway.h"} <= set(packages)
+    assert "Apache License" in (FOLDER / "licenses" / "LICENSE").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("dpkg") or not shutil.which("cmake"), reason="dpkg or CMake is not installed")
+@pytest.mark.skipif((FOLDER / "lib").exists(), reason="these libraries are carried already")
+def test_carried_libraries_get_licences(tmp_path):
+    (module,) = FOLDER.glob("_core*.so")
+    subprocess.run(["cmake", f"-DMODULE={module}", f"-DFOLDER={tmp_path}/lib", f"-DLICENCES={tmp_path}/licenses",
+                    "-P", CARRY_LIBRARIES], check=True)
+    packages = check_licences(tmp_path)
+    assert any(library.startswith("libgmp.so") for library in packages)
+    # GMP's text refers to the licence itself, which then has to be there as well.
+    assert (tmp_path / "licenses" / "common-licenses" / "LGPL-3").exists()

@@ -31,6 +31,7 @@ class Buffer {
   [[nodiscard]] std::span<const T> span() const { return {data(), size_}; }
 
  private:
+  static constexpr std::size_t kLine = 64;
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   /// Frees what the aligned part was cut out of.
   struct Free {
@@ -42,14 +43,16 @@ class Buffer {
   // Aligned by hand: what aligned_alloc has freed, glibc before 2.38 finds too small for the next one of the same size,
   // so buffers made and freed in turn made the heap grow.
   static Owned allocate(std::size_t bytes) {
-    const std::size_t alignment = bytes >= 4 * kHugePage ? kHugePage : 64;
-    const std::size_t rounded = (std::max<std::size_t>(1, bytes) + alignment - 1) / alignment * alignment;
+    const std::size_t alignment = bytes >= 4 * kHugePage ? kHugePage : kLine;
+    const std::size_t rounded = (std::max<std::size_t>(1, bytes) + kLine - 1) / kLine * kLine;
     std::size_t room = rounded + alignment;
     void* const memory = std::malloc(room);
     void* start = memory;
     if (memory == nullptr || std::align(alignment, rounded, start, room) == nullptr) throw std::bad_alloc();
 #ifdef __linux__
-    if (alignment == kHugePage) madvise(start, rounded, MADV_HUGEPAGE);  // a hint: failure only costs speed
+    // A hint: failure only costs speed. The rest stays in small pages: a huge one would take up to 2 MB that nobody
+    // uses.
+    if (alignment == kHugePage) madvise(start, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
     return Owned(static_cast<T*>(start), Free{memory});
   }

@@ -12,7 +12,7 @@ from pathlib import Path
 LEVELS = [
     ["core"],
     ["options"],
-    ["simd", "io", "comm", "synthetic", "report"],
+    ["simd", "io", "comm", "synthetic", "report", "device"],
     ["privacy", "cost"],
     ["problem", "kernel", "watch"],
     ["backend/cpu", "backend/cuda"],

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../../tests/cuda/stored_matrix.cuh"
-#include "backend/cuda/transfer.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn::cuda::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include "backend/cuda/cublas.hpp"
 #include "backend/cuda/many_targets.hpp"
 #include "backend/cuda/own_product.hpp"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace {
 

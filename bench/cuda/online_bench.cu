@@ -9,8 +9,8 @@
 
 #include "../../tests/cuda/online_reference.hpp"
 #include "backend/cuda/online.hpp"
-#include "backend/cuda/runtime.hpp"
-#include "backend/cuda/transfer.hpp"
+#include "device/runtime.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {

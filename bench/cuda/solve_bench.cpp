@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/cuda/device.hpp"
 #include "core/random.hpp"
+#include "device/devices.hpp"
 #include "fedsinkhorn/solve.hpp"
 
 namespace {

@@ -15,10 +15,21 @@ namespace fedsinkhorn {
 /// A cost for every pair. +inf forbids the pair; NaN and -inf are refused. Any offset and sign. In a star only the
 /// server needs costs; other clients may leave the matrix empty.
 struct CostMatrix {
-  AnyMatrix matrix;  ///< n x m
+  AnyMatrix matrix;  ///< n x m; with by_columns m x n
   /// If set, called as rows_done(first, count), from any thread, when those rows will not be read again soon. The owner
-  /// of a mapped file can then release their pages.
+  /// of a mapped file can then release their pages. Not called with by_columns: a row then has no pages of its own.
   std::function<void(std::size_t, std::size_t)> rows_done{};
+  /// The costs are stored column by column (Fortran order): row j of `matrix` is column j of C. Also with parts.rows,
+  /// where the matrix is m x (this client's rows).
+  bool by_columns = false;
+};
+
+/// The same, row-major in the memory of a CUDA device, by its number in this process. Work that others have queued to
+/// write it must be done. `backend` cuda reads it in place if it computes on that device; where the host needs costs
+/// (`backend` cpu, +inf among them), all of them are copied to its memory once.
+struct DeviceCostMatrix {
+  AnyMatrix matrix;  ///< n x m
+  int device = 0;
 };
 
 /// sqeuclidean: |x - y|^2 (not halved). euclidean: |x - y|. cosine: 1 - x.y / (|x| |y|).
@@ -49,7 +60,7 @@ class CostFunction {
   virtual void fill(std::size_t row, std::size_t first, std::span<double> out) const = 0;
 };
 
-using Cost = std::variant<CostMatrix, PointClouds, std::shared_ptr<const CostFunction>>;
+using Cost = std::variant<CostMatrix, PointClouds, std::shared_ptr<const CostFunction>, DeviceCostMatrix>;
 
 /// The names of the inputs in error messages; the command line puts file names here.
 struct InputNames {

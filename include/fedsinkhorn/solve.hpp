@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/problem.hpp"
@@ -64,10 +66,18 @@ void serve(Session& session);
 /// not hold the kernel.
 [[nodiscard]] std::uint64_t predicted_bytes(const Problem& problem, const Options& options = {});
 
+/// Room for rows of a plan in the memory of a CUDA device, row-major. No work that uses it may be queued.
+struct DeviceRows {
+  std::variant<double*, float*> data;
+  std::size_t size = 0;  ///< numbers
+  int device = 0;
+};
+
 /// The plan of a result, computed row by row, never stored as a whole: P_ij = exp((f_i + g_j - C_ij) / epsilon), from
 /// logarithms, so that no entry overflows. Both arguments must outlive it. A result with only some rows of f, such as
 /// an MPI rank's, gives those rows of the plan. The problem is then the whole or, with Parts::rows, the part with just
-/// these rows. It must have the points of all columns.
+/// these rows. It must have the points of all columns. A result of `backend` cuda whose costs are from points, or lie
+/// on a device, is computed with on the device.
 class Plan {
  public:
   /// threads as in Options: 0 means all cores.
@@ -83,6 +93,9 @@ class Plan {
   /// InputError if there are no such rows or out is too small. May be called from several threads.
   void rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const;
 
+  /// The same into the memory of the device that the plan is computed on; see DeviceRows.
+  void rows(std::size_t first, std::size_t count, std::size_t target, const DeviceRows& out) const;
+
   // Products with the plan of one target. The plan is computed block by block and never stored. `out` is row-major, one
   // row for each row of the result. Throws InputError if shapes do not fit. May be called from several threads; the
   // bits do not depend on the number of threads.
@@ -93,6 +106,9 @@ class Plan {
   void apply_transposed(MatrixView<double> values, std::size_t target, std::span<double> out) const;
   /// The mean of values under each row of the plan: P values / P 1. NaN for rows without mass.
   void barycentric(MatrixView<double> values, std::size_t target, std::span<double> out) const;
+
+  /// The number of the device that computes; nothing: the host does.
+  [[nodiscard]] std::optional<int> device() const;
 
   struct State;
   [[nodiscard]] const State& state() const { return *state_; }

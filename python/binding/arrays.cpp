@@ -7,9 +7,10 @@
 namespace fedsinkhorn::python {
 namespace {
 
+bool has_flags(const py::array& array, int flags) { return (array.flags() & flags) == flags; }
+
 bool is_ready(const py::array& array) {
-  constexpr int kNeeded = py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-  return (array.flags() & kNeeded) == kNeeded;
+  return has_flags(array, py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_);
 }
 
 template <class Number>
@@ -33,6 +34,14 @@ void require_float64(const py::array& array, const std::string& name) {
 const double* numbers_of(const py::array& array) { return static_cast<const double*>(array.data()); }
 
 }  // namespace
+
+CostMatrix costs_of(const py::array& array, const std::string& name) {
+  // A single row or column is in both orders.
+  const bool by_columns = !is_ready(array) && has_flags(array, py::detail::npy_api::NPY_ARRAY_F_CONTIGUOUS_);
+  if (!by_columns) return {.matrix = matrix_of(array, name)};
+  const py::array transposed = array.attr("T");
+  return {.matrix = matrix_of(transposed, name), .by_columns = true};
+}
 
 AnyMatrix matrix_of(const py::array& array, const std::string& name) {
   require_ready(array, name, 2);

@@ -10,14 +10,16 @@
 #include <vector>
 
 #include "fedsinkhorn/matrix.hpp"
+#include "fedsinkhorn/problem.hpp"
 
 namespace fedsinkhorn::python {
 
 namespace py = pybind11;
 
-// The package prepares arrays before it calls these: float32 or float64, C order, aligned (_arrays.py). Others throw
-// InputError naming the argument. Views are valid as long as the array.
+// The package prepares arrays before it calls these: float32 or float64, C order (costs also Fortran order), aligned
+// (_arrays.py). Others throw InputError naming the argument. Views are valid as long as the array.
 
+[[nodiscard]] CostMatrix costs_of(const py::array& array, const std::string& name);
 [[nodiscard]] AnyMatrix matrix_of(const py::array& array, const std::string& name);
 [[nodiscard]] MatrixView<double> float64_matrix_of(const py::array& array, const std::string& name);
 /// One dimension counts as one column.

@@ -6,6 +6,7 @@
 
 #include "arrays.hpp"
 #include "core/names.hpp"
+#include "device_arrays.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "numbers.hpp"
 
@@ -44,7 +45,7 @@ GivenProblem::GivenProblem(const py::dict& inputs) {
 /// The value, which is then kept alive; null if it was not given.
 py::object GivenProblem::find(const py::dict& inputs, const char* name) {
   if (!inputs.contains(name)) return {};
-  const py::object value = inputs[name];
+  py::object value = inputs[name];
   if (value.is_none()) return {};
   arrays.push_back(value);
   return value;
@@ -52,7 +53,11 @@ py::object GivenProblem::find(const py::dict& inputs, const char* name) {
 
 void GivenProblem::set_costs(const py::dict& inputs) {
   if (const py::object costs = find(inputs, "C")) {
-    problem.cost = CostMatrix{matrix_of(array_named(costs, "C"), "C")};
+    if (py::isinstance<DeviceArray>(costs)) {
+      problem.cost = costs.cast<const DeviceArray&>().matrix();
+      return;
+    }
+    problem.cost = costs_of(array_named(costs, "C"), "C");
     return;
   }
   const py::object x = find(inputs, "X");

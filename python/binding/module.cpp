@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cost_models.hpp"
+#include "device_arrays.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/version.hpp"
 #include "options.hpp"
@@ -48,6 +49,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = std::string(version());
   bind_errors(module);
   module.def("options", &fedsinkhorn::python::described_options);
+  fedsinkhorn::python::bind_device_arrays(module);
   fedsinkhorn::python::bind_solved(module);
   fedsinkhorn::python::bind_solving(module);
   fedsinkhorn::python::bind_risks(module);

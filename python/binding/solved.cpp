@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <utility>
 
 #include "arrays.hpp"
@@ -41,8 +42,10 @@ void check_restored(const Result& result) {
 
 }  // namespace
 
-Solved::Solved(GivenProblem given, const Options& options, Result result)
-    : given_(std::move(given)), options_(options), result_(std::make_shared<const Result>(std::move(result))) {
+Solved::Solved(GivenProblem given, Options options, Result result)
+    : given_(std::move(given)),
+      options_(std::move(options)),
+      result_(std::make_shared<const Result>(std::move(result))) {
   // What they refer to ends with the solve.
   options_.interrupt = nullptr;
   options_.on_check = nullptr;
@@ -156,6 +159,17 @@ py::array Solved::rows(std::size_t first, std::size_t count, std::size_t target)
   return out;
 }
 
+void Solved::write_rows(std::size_t first, std::size_t count, std::size_t target, const DeviceArray& out) const {
+  const Plan& plan = this->plan();
+  const py::gil_scoped_release no_gil;
+  plan.rows(first, count, target, out.rows());
+}
+
+py::object Solved::device() const {
+  const std::optional<int> device = plan().device();
+  return device ? py::object(py::int_(*device)) : py::object(py::none());
+}
+
 py::array Solved::product(Product product, std::size_t out_rows, const py::array& values, std::size_t target) const {
   const MatrixView<double> view = float64_matrix_of(values, "values");
   const Plan& plan = this->plan();
@@ -233,6 +247,8 @@ void bind_solved(py::module_& module) {
       .def("state", &Solved::state)
       .def("summary", &Solved::summary)
       .def("rows", &Solved::rows)
+      .def("write_rows", &Solved::write_rows)
+      .def("device", &Solved::device)
       .def("apply", &Solved::apply)
       .def("apply_transposed", &Solved::apply_transposed)
       .def("barycentric", &Solved::barycentric)

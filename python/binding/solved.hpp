@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "device_arrays.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "fedsinkhorn/result.hpp"
 #include "fedsinkhorn/solve.hpp"
@@ -18,7 +19,7 @@ namespace py = pybind11;
 
 class Solved {
  public:
-  Solved(GivenProblem given, const Options& options, Result result);
+  Solved(GivenProblem given, Options options, Result result);
 
   /// From what state() gave, for pickle.
   static std::unique_ptr<Solved> restore(const py::dict& inputs, const py::dict& options, const py::dict& state);
@@ -32,8 +33,11 @@ class Solved {
   [[nodiscard]] py::dict trace() const;
   [[nodiscard]] py::dict state() const;       ///< what the plan is computed from
   [[nodiscard]] std::string summary() const;  ///< summary.json of the command line
+  [[nodiscard]] py::object device() const;    ///< the number of the device that computes the plan, or None
 
   [[nodiscard]] py::array rows(std::size_t first, std::size_t count, std::size_t target) const;
+  /// The same into the memory of the plan's device.
+  void write_rows(std::size_t first, std::size_t count, std::size_t target, const DeviceArray& out) const;
   [[nodiscard]] py::array apply(const py::array& values, std::size_t target) const;
   [[nodiscard]] py::array apply_transposed(const py::array& values, std::size_t target) const;
   [[nodiscard]] py::array barycentric(const py::array& values, std::size_t target) const;

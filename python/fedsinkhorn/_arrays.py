@@ -1,15 +1,23 @@
-"""Arrays of others as arrays that the library reads in place: float32 or float64, C order, aligned.
+"""Arrays of others as arrays that the library reads in place: float32 or float64, C order, aligned. Matrices of costs
+may also be in Fortran order.
 
 NumPy arrays that are so already are not copied, nor are those of other libraries in the memory of the host that offer
-DLPack or `__array__`. Everything else is converted, which takes memory: Fortran order and strides, integers, what lies
-on a device. What cannot be converted without guessing is refused by an InputError that names the argument.
+DLPack or `__array__`. Matrices of costs on a CUDA device stay there, if the library can use it. Everything else is
+converted, which takes memory: other orders and strides, integers, what lies on a device. What cannot be converted
+without guessing is refused by an InputError that names the argument.
 """
+import functools
+
 import numpy as np
 
+from . import _core
 from ._core import InputError
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_HOSTS = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
+# Of DLPack: kDLCPU and kDLCUDAHost, kDLCUDA, and CUDA's default stream, for which the owner of an array makes it ready.
+_HOSTS = (1, 3)
+_CUDA = 2
+_DEFAULT_STREAM = 1
 
 
 def _on_host(value):
@@ -33,8 +41,54 @@ def _from_others(name, value):
     return np.from_dlpack(value)
 
 
-def as_numbers(name, value, dimensions, float64=False):
-    """An array of these numbers of dimensions (a tuple of those allowed); float64: not float32."""
+def _ready_there(value):
+    """On its device in C order, as float32 or float64; None for what only the host can convert, or refuse."""
+    if hasattr(value, "detach") and hasattr(value, "is_contiguous"):  # PyTorch
+        value = value.detach()
+        if value.is_complex():
+            return None
+        is_ready = value.is_floating_point() and value.element_size() in (4, 8)
+        return (value if is_ready else value.double()).contiguous()
+    if hasattr(value, "get") and hasattr(value, "flags"):  # CuPy
+        if value.dtype.kind not in "fiub":
+            return None
+        value = value if value.dtype in _FLOATS else value.astype(np.float64)
+        return value if value.flags.c_contiguous else value.copy(order="C")
+    return value
+
+
+@functools.lru_cache(maxsize=None)
+def _has_devices():
+    return not _core.why_no_device()
+
+
+def on_device(name, value):
+    """A matrix on a CUDA device, for the library to read there; None if it lies elsewhere, or must be copied."""
+    where = getattr(value, "__dlpack_device__", None)
+    if where is None or int(where()[0]) != _CUDA or not _has_devices():
+        return None
+    ready = _ready_there(value)
+    if ready is None:
+        return None
+    try:
+        return _core.DeviceArray(ready.__dlpack__(stream=_DEFAULT_STREAM), name)
+    except InputError:  # such as JAX's integers, or three dimensions: as_numbers converts or refuses them
+        return None
+
+
+def written_on_device(name, value):
+    """A matrix on a CUDA device, for the library to write to; nothing of it may be a copy."""
+    where = getattr(value, "__dlpack_device__", None)
+    if where is None or int(where()[0]) != _CUDA:
+        raise InputError(f"{name}: a {type(value).__name__} was given; give an array of NumPy, or one on the GPU")
+    if hasattr(value, "detach"):
+        value = value.detach()
+    return _core.DeviceArray(value.__dlpack__(stream=_DEFAULT_STREAM), name)
+
+
+def as_numbers(name, value, dimensions, float64=False, fortran=False):
+    """An array of these numbers of dimensions (a tuple of those allowed); float64: not float32; fortran: that order
+    will do as well."""
     if type(value) is not np.ndarray:
         if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
             raise InputError(f"{name}: is masked; give all numbers")
@@ -55,6 +109,7 @@ def as_numbers(name, value, dimensions, float64=False):
             raise InputError(f"{name}: has the type {value.dtype}; give real numbers")
         with np.errstate(over="ignore"):
             value = value.astype(np.float64)
-    if not (value.flags.c_contiguous and value.flags.aligned):
+    in_order = value.flags.c_contiguous or (fortran and value.flags.f_contiguous)
+    if not (in_order and value.flags.aligned):
         value = np.require(value, requirements=("C", "A"))
     return value

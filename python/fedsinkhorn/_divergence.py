@@ -53,7 +53,7 @@ def divergence(X, Y, a=None, b=None, *, epsilon, metric="sqeuclidean", mass_tole
                on_failure="warn", **options):
     check_options("divergence", options)
     check_on_failure(on_failure)
-    inputs = inputs_of((X, Y), a, b, epsilon, metric, None, mass_tolerance)
+    inputs = inputs_of((X, Y), a, b, epsilon, metric, options, None, mass_tolerance)
     if callback is not None and not callable(callback):
         raise _core.InputError(f"callback: a {type(callback).__name__} cannot be called")
     result = Divergence(_core.divergence(inputs, options, callback, is_interruptible()))

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from . import _core
-from ._arrays import as_numbers
+from ._arrays import as_numbers, on_device
 from ._core import InputError
 from .progress import bar_for
 from .result import Result, check_on_failure, report_failure
@@ -52,7 +52,12 @@ def _mass_tolerance(given, a, b):
     return 1e-5 if any(kind is not None and kind != np.float64 and "float32" in str(kind) for kind in kinds) else 1e-8
 
 
-def inputs_of(C, a, b, epsilon, metric, initial_g=None, mass_tolerance=None):
+def _costs_of(C, options):
+    there = on_device("C", C) if options.get("backend", "auto") != "cpu" else None
+    return as_numbers("C", C, (2,), fortran=True) if there is None else there
+
+
+def inputs_of(C, a, b, epsilon, metric, options, initial_g=None, mass_tolerance=None):
     inputs = {"epsilon": epsilon, "mass_tolerance": _mass_tolerance(mass_tolerance, a, b)}
     if is_points(C):
         inputs["X"] = as_numbers("X", C[0], (2,))
@@ -61,7 +66,7 @@ def inputs_of(C, a, b, epsilon, metric, initial_g=None, mass_tolerance=None):
     else:
         if metric != "sqeuclidean":
             raise InputError("metric: costs were given, not points; give points (X, Y), or leave it out")
-        inputs["C"] = as_numbers("C", C, (2,))
+        inputs["C"] = _costs_of(C, options)
     if a is not None:
         inputs["a"] = as_numbers("a", a, (1,), float64=True)
     if b is not None:
@@ -97,7 +102,7 @@ def solve(C, a=None, b=None, *, epsilon, metric="sqeuclidean", initial_g=None, m
           callback=None, progress=False, on_failure="warn", comm=None, parts=None, **options):
     check_options("solve", options)
     check_on_failure(on_failure)
-    inputs = inputs_of(C, a, b, epsilon, metric, initial_g, mass_tolerance)
+    inputs = inputs_of(C, a, b, epsilon, metric, options, initial_g, mass_tolerance)
     if callback is not None and not callable(callback):
         raise InputError(f"callback: a {type(callback).__name__} cannot be called")
     if comm is not None:
@@ -131,7 +136,7 @@ def serve(comm, timeout=60):
 def predicted_bytes(C, a=None, b=None, *, epsilon, metric="sqeuclidean", **options):
     """The peak memory of solve() for these arguments, in bytes, without the inputs."""
     check_options("predicted_bytes", options)
-    return _core.predicted_bytes(inputs_of(C, a, b, epsilon, metric), options)
+    return _core.predicted_bytes(inputs_of(C, a, b, epsilon, metric, options), options)
 
 
 _HEAD = """Solve  min <P, C> + epsilon * sum P (log P - 1)  over plans P with row sums a and column sums b.
@@ -139,7 +144,8 @@ _HEAD = """Solve  min <P, C> + epsilon * sum P (log P - 1)  over plans P with ro
 Parameters
 ----------
 C : matrix of costs, n x m, or a pair (X, Y) of points, n x d and m x d
-    Float32 and float64 in C order are read in place. +inf forbids a pair.
+    Float32 and float64 are read in place: costs in C or Fortran order, or in C order on a GPU; points in C order. +inf
+    forbids a pair.
 a, b : masses, n and m
     None means uniform with total 1. b with two dimensions has several targets, one per column.
 epsilon : regularisation, absolute, in units of the cost

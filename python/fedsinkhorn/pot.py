@@ -54,6 +54,14 @@ def _like(reference, numbers):
     return kind.type(numbers) if np.ndim(numbers) == 0 else np.asarray(numbers, dtype=kind)
 
 
+def _plan_like(reference, plan):
+    if type(reference).__module__.split(".")[0] != "torch":
+        return _like(reference, plan.dense())
+    from .torch import plan_like
+
+    return plan_like(reference, plan)
+
+
 @contextlib.contextmanager
 def _named(**names):
     """Errors name POT's arguments; names: those by ours."""
@@ -139,10 +147,10 @@ def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ver
         result = _solve(M, _masses(a), _masses(b), **_settings(reg, numItermax, stopThr, verbose, warmstart))
     _warn_of(result.status, warn)
     if result.f.ndim == 2:
-        answer = np.array([target.cost.linear for target in result.per_target])
+        answer = _like(M, np.array([target.cost.linear for target in result.per_target]))
     else:
-        answer = result.plan.dense()
-    return (_like(M, answer), _log_of(result, reg, M)) if log else _like(M, answer)
+        answer = _plan_like(M, result.plan)
+    return (answer, _log_of(result, reg, M)) if log else answer
 
 
 def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, verbose=False, log=False, warn=True,
@@ -208,7 +216,7 @@ class OTResult:
 
     @property
     def plan(self):
-        return _like(self._reference, self._result.plan.dense())
+        return _plan_like(self._reference, self._result.plan)
 
     @property
     def lazy_plan(self):

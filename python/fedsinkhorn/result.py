@@ -7,8 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import as_numbers
+from ._arrays import as_numbers, written_on_device
 from ._core import InputError
+
+
+_ROWS_AT_ONCE = 256
 
 
 class ConvergenceWarning(UserWarning):
@@ -100,9 +103,24 @@ class Plan:
             raise IndexError(f"rows {first} to {last} of {len(self)}")
         return self._solved.rows(self._first_row + first, last - first, self._target)
 
-    def dense(self):
-        """The whole plan, as an array."""
-        return self.rows(0, len(self))
+    def dense(self, out=None):
+        """The whole plan, as an array. out: an array to write to and return instead, of NumPy, or of PyTorch or CuPy in
+        the memory of the GPU that has solved the problem; float32 or float64."""
+        if out is None:
+            return self.rows(0, len(self))
+        if tuple(getattr(out, "shape", ())) != tuple(self.shape):
+            raise InputError(f"out: is no array of {self.shape[0]} x {self.shape[1]}")
+        if isinstance(out, np.ndarray):
+            for first in range(0, len(self), _ROWS_AT_ONCE):
+                out[first:first + _ROWS_AT_ONCE] = self.rows(first, min(len(self), first + _ROWS_AT_ONCE))
+            return out
+        self._solved.write_rows(self._first_row, len(self), self._target, written_on_device("out", out))
+        return out
+
+    @property
+    def device(self):
+        """The number of the GPU that computes the plan; None: the host does."""
+        return self._solved.device()
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
@@ -232,7 +250,7 @@ class Result:
         its potential follows from g. For costs from points give X, else the costs of the new rows."""
         inputs = {"epsilon": self.epsilon}
         if "C" in self._inputs:
-            inputs["C"] = as_numbers("C", C, (2,))
+            inputs["C"] = as_numbers("C", C, (2,), fortran=True)
         else:
             inputs.update(X=as_numbers("X", C, (2,)), Y=self._inputs["Y"], metric=self._inputs["metric"])
         solved = self._solved.extend(inputs)
@@ -265,7 +283,9 @@ class Result:
         return f"<div><table>{cells}</table>{_curve(self.trace)}</div>"
 
     def __getstate__(self):
-        return {"inputs": self._inputs, "options": self._options, "state": self._solved.state(), "facts": self._facts,
+        inputs = {name: value.on_host() if isinstance(value, _core.DeviceArray) else value
+                  for name, value in self._inputs.items()}
+        return {"inputs": inputs, "options": self._options, "state": self._solved.state(), "facts": self._facts,
                 "trace": self.trace, "summary": self.summary}
 
     def __setstate__(self, pickled):

@@ -1,8 +1,9 @@
 """Losses for PyTorch, with gradients by the envelope theorem: the iterations are not differentiated, so memory and time
 of the backward pass do not grow with their number.
 
-Tensors may be float64 or float32. The solve itself runs on the host unless backend="cuda" is available and chosen;
-tensors on a GPU are copied to the host, and values and gradients come back to their device.
+Tensors may be float64 or float32, and values and gradients are where they are. Where the library computes on their GPU
+(backend="cuda", or by default for large problems), matrices of costs and their gradients stay there; of points and
+masses copies go by way of the host, which is little beside the work with them.
 """
 import torch
 from torch.autograd.function import once_differentiable
@@ -10,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from ._divergence import divergence
 from ._solve import solve
 
-__all__ = ["sinkhorn_loss", "sinkhorn_value"]
+__all__ = ["plan_like", "sinkhorn_loss", "sinkhorn_value"]
 
 
 def _like(tensor, array):
@@ -19,6 +20,16 @@ def _like(tensor, array):
 
 def _scaled(needed, tensor, array, factor):
     return factor.to(device=tensor.device, dtype=tensor.dtype) * _like(tensor, array) if needed else None
+
+
+def plan_like(tensor, plan):
+    """A plan of fedsinkhorn as a tensor of this one's type, where this one is."""
+    if not tensor.is_cuda or plan.device != tensor.get_device():
+        return _like(tensor, plan.dense())
+    kind = torch.float32 if tensor.dtype == torch.float32 else torch.float64
+    out = torch.empty(plan.shape, dtype=kind, device=tensor.device)
+    torch.cuda.current_stream(tensor.device).synchronize()  # the memory may have been somebody else's just now
+    return plan.dense(out=out).to(tensor.dtype)
 
 
 class _OfPoints(torch.autograd.Function):
@@ -67,7 +78,7 @@ class _OfCosts(torch.autograd.Function):
         columns = []
         for k in range(len(factors)):
             if needs_C:
-                part = _scaled(True, C, ctx.solved.plan.target(k).dense(), factors[k])
+                part = plan_like(C, ctx.solved.plan.target(k)).mul_(factors[k].to(C.device, C.dtype))
                 gradient_C = part if gradient_C is None else gradient_C.add_(part)
             if needs_a or needs_b:
                 of_a, of_b = ctx.solved.mass_gradients(k)

@@ -26,8 +26,12 @@ def test_risk(market):
 
 
 def test_risk_from_costs_and_losses(rng):
-    result = fedsinkhorn.risk(costs=rng.random((5, 4)), scenario_losses=[1.0, 2, 3, 4], radius=0.5, epsilon=0.01)
+    given = dict(scenario_losses=[1.0, 2, 3, 4], radius=0.5, epsilon=0.01)
+    costs = rng.random((5, 4))
+    result = fedsinkhorn.risk(costs=costs, **given)
     assert result.scenario_weights.sum() == pytest.approx(1) and result.expected_loss is None
+    copied = fedsinkhorn.risk(costs=np.asfortranarray(costs), **given)
+    np.testing.assert_array_equal(copied.scenario_weights, result.scenario_weights)
 
 
 @pytest.mark.parametrize("change, message", [

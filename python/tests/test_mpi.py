@@ -29,6 +29,8 @@ if comm.rank == 3:
 cuts = [0, 11, 11, 40]  # one has nothing
 mine = slice(cuts[comm.rank], cuts[comm.rank + 1])
 C = (data["X"][mine], data["Y"]) if settings.pop("points", False) else data["C"][mine]
+if settings.pop("fortran", False):
+    C = np.asfortranarray(C)
 for _ in range(2):  # a process may solve more than once
     result = fedsinkhorn.solve(C, data["a"][mine], data["b"], epsilon=0.02, tolerance=1e-13, comm=comm, **settings)
 keeps = len(result.f) == cuts[comm.rank + 1] - cuts[comm.rank]
@@ -57,7 +59,8 @@ def folder(tmp_path, rng):
 
 
 @pytest.mark.parametrize("settings", [{"policy": "sums"}, {"policy": "sums", "points": True, "kernel": "online"}, {},
-                                      {"policy": "sums", "server": "sums"}])
+                                      {"policy": "sums", "server": "sums"}, {"policy": "sums", "fortran": True},
+                                      {"fortran": True}])
 def test_own_rows_give_the_plan_of_one_process(folder, settings):
     processes = 4 if "server" in settings else 3
     run = mpirun(processes, ["program.py", str(folder), json.dumps(settings)], folder)

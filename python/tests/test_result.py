@@ -29,6 +29,18 @@ def test_rows_and_slices(result):
     np.testing.assert_array_equal(np.array(list(result.plan)), dense)
 
 
+def test_dense_into_an_array(result):
+    dense = result.plan.dense()
+    for out in (np.full((40, 30), -1.0), np.full((40, 30), -1.0, order="F"), np.full((80, 30), -1.0)[::2]):
+        assert result.plan.dense(out=out) is out
+        np.testing.assert_array_equal(out, dense)
+    np.testing.assert_allclose(result.plan.dense(out=np.empty((40, 30), np.float32)), dense, rtol=1e-6, atol=1e-37)
+    for wrong in (np.empty((30, 40)), [[1.0]], 3, dense.tolist()):
+        with pytest.raises(InputError, match="^out: "):
+            result.plan.dense(out=wrong)
+    assert result.plan.device is None
+
+
 @pytest.mark.parametrize("index", [40, -41, "a", 1.5, (1, 2, 3), None])
 def test_rows_that_are_not_there(result, index):
     with pytest.raises(IndexError):

@@ -1,5 +1,6 @@
 """solve(): what it accepts, gives and refuses."""
 import inspect
+import pickle
 import warnings
 
 import numpy as np
@@ -52,9 +53,57 @@ def test_arrays_of_every_layout(costs, change):
 
 
 def test_nothing_is_copied_that_need_not_be(costs):
-    for given in (costs, costs.astype(np.float32)):
+    for kind in (np.float32, np.float64):
+        for given in (costs.astype(kind), costs.astype(kind, order="F"), costs.astype(kind).T):
+            result = solve(given, epsilon=0.05)
+            assert result._inputs["C"] is given
+
+
+@pytest.mark.parametrize("part", [np.s_[::2], np.s_[:, ::2], np.s_[1:, 1:], np.s_[::-1]])
+def test_other_strides_are_copied(costs, part):
+    for given in (costs[part], np.asfortranarray(costs)[part]):
         result = solve(given, epsilon=0.05)
-        assert result._inputs["C"] is given
+        assert not np.shares_memory(result._inputs["C"], given)
+        np.testing.assert_array_equal(result.g, solve(given.copy(), epsilon=0.05).g)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("options", [{}, {"clients": 3}, {"clients": 3, "topology": "all-to-all"},
+                                     {"kernel": "online"}, {"stabilization": "log"}])
+def test_fortran_order_gives_the_same_bits(costs, rng, kind, options):
+    a, b = rng.random(40), rng.random((30, 2))
+    a[3] = b[7] = 0
+    a, b = a / a.sum(), b / b.sum(0)
+    costs[5, 6] = np.inf
+    by_rows = costs.astype(kind)
+    by_columns = np.asfortranarray(by_rows)
+    expected = solve(by_rows, a, b, epsilon=0.05, **options)
+    solved = solve(by_columns, a, b, epsilon=0.05, **options)
+    for result in (solved, pickle.loads(pickle.dumps(solved))):
+        np.testing.assert_array_equal(result.f, expected.f)
+        np.testing.assert_array_equal(result.g, expected.g)
+        assert result.cost == expected.cost
+        np.testing.assert_array_equal(result.plan.target(1).dense(), expected.plan.target(1).dense())
+        np.testing.assert_array_equal(result.plan.apply_transposed(a), expected.plan.apply_transposed(a))
+        np.testing.assert_array_equal(result.mass_gradients()[0], expected.mass_gradients()[0])
+        np.testing.assert_array_equal(result.extend(by_columns[:9]).dense(), expected.extend(by_rows[:9]).dense())
+        np.testing.assert_array_equal(result.extend(np.asfortranarray(by_columns[:9])).dense(),
+                                      expected.extend(by_rows[:9]).dense())
+    assert (fedsinkhorn.predicted_bytes(by_columns, a, b, epsilon=0.05, **options)
+            == fedsinkhorn.predicted_bytes(by_rows, a, b, epsilon=0.05, **options))
+
+
+@pytest.mark.parametrize("shape", [(40, 1), (1, 30), (1, 1)])
+def test_a_single_line_is_in_both_orders(costs, shape):
+    part = costs[:shape[0], :shape[1]]
+    expected = solve(np.ascontiguousarray(part), epsilon=0.05)
+    np.testing.assert_array_equal(solve(np.asfortranarray(part), epsilon=0.05).f, expected.f)
+
+
+def test_the_first_bad_cost_in_fortran_order(costs):
+    costs[4, 2] = costs[3, 20] = np.nan
+    with pytest.raises(InputError, match=r"C: entry \(3, 20\) is nan"):
+        solve(np.asfortranarray(costs), epsilon=0.05)
 
 
 def test_dlpack_without_a_copy(costs):

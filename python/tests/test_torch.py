@@ -70,6 +70,16 @@ def test_tensors_are_read_in_place():
     fedsinkhorn.solve(torch.rand(6, 5, requires_grad=True), epsilon=0.1)
 
 
+def test_capsules_that_are_not_of_a_gpu_are_refused():
+    capsule = torch.rand(3, 4).__dlpack__()
+    with pytest.raises(fedsinkhorn.InputError, match="^C: does not lie on a CUDA device"):
+        fedsinkhorn._core.DeviceArray(capsule, "C")
+    with pytest.raises(ValueError):  # it has been taken
+        fedsinkhorn._core.DeviceArray(capsule, "C")
+    with pytest.raises(fedsinkhorn.InputError, match="^out: "):
+        fedsinkhorn.solve(torch.rand(3, 4), epsilon=0.1).plan.dense(out=torch.empty(3, 4))
+
+
 def test_second_derivatives_are_refused():
     X = points(5, 1)
     (gradient,) = torch.autograd.grad(sinkhorn_loss(X, points(4, 2).detach(), epsilon=0.1), X, create_graph=True)

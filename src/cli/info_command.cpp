@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/device.hpp"
 #include "build_info.hpp"
 #include "cli/commands.hpp"
 #include "core/caches.hpp"
 #include "core/memory.hpp"
 #include "core/processors.hpp"
+#include "device/devices.hpp"
 #include "registry/registry.hpp"
 #include "simd/simd.hpp"
 #include "watch/watch_server.hpp"

@@ -45,7 +45,9 @@ std::vector<double> mean_of(const AnyMatrix& points, double unit) {
 }
 
 void subtract(std::vector<double>& points, const std::vector<double>& origin) {
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] -= origin[i % origin.size()];
+  for (std::size_t first = 0; first < points.size(); first += origin.size()) {
+    for (std::size_t k = 0; k < origin.size(); ++k) points[first + k] -= origin[k];
+  }
 }
 
 double largest_of(std::span<const double> coordinates) {
@@ -142,11 +144,14 @@ double spread_around(const std::vector<double>& origin, const AnyMatrix& points)
 
 /// Adds what rounding leaves out to the rests.
 void subtract(std::vector<double>& points, std::vector<double>& rest, const std::vector<double>& origin) {
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    ExactSum difference{points[i], rest[i]};
-    difference.add(-origin[i % origin.size()]);
-    points[i] = difference.total();
-    rest[i] = difference.rest - (points[i] - difference.value);
+  for (std::size_t first = 0; first < points.size(); first += origin.size()) {
+    for (std::size_t k = 0; k < origin.size(); ++k) {
+      const std::size_t i = first + k;
+      ExactSum difference{points[i], rest[i]};
+      difference.add(-origin[k]);
+      points[i] = difference.total();
+      rest[i] = difference.rest - (points[i] - difference.value);
+    }
   }
 }
 
@@ -154,7 +159,9 @@ void subtract(std::vector<double>& points, std::vector<double>& rest, const std:
 
 std::vector<double> squared_norms(const std::vector<double>& points, std::size_t dimension) {
   std::vector<double> norms(points.size() / dimension);
-  for (std::size_t i = 0; i < points.size(); ++i) norms[i / dimension] += points[i] * points[i];
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    for (std::size_t k = 0; k < dimension; ++k) norms[i] += points[i * dimension + k] * points[i * dimension + k];
+  }
   return norms;
 }
 

@@ -1,5 +1,6 @@
 #include "cost/cost_input.hpp"
 
+#include "cost/device_input.hpp"
 #include "cost/function_input.hpp"
 #include "cost/matrix_input.hpp"
 #include "cost/points_input.hpp"
@@ -13,6 +14,7 @@ std::shared_ptr<const CostInput> make(const PointClouds& points) { return std::m
 std::shared_ptr<const CostInput> make(const std::shared_ptr<const CostFunction>& function) {
   return make_function_input(function);
 }
+std::shared_ptr<const CostInput> make(const DeviceCostMatrix& matrix) { return make_device_input(matrix); }
 
 }  // namespace
 

@@ -43,6 +43,9 @@ class CostInput {
   /// The points, if costs are computed from points, for code that can use them better than single costs; else null.
   /// Such costs are bounded by how far the points reach; others are scanned.
   [[nodiscard]] virtual const PointsInput* points() const { return nullptr; }
+
+  /// The matrix, if it lies on a device, for code that computes there; else null.
+  [[nodiscard]] virtual const DeviceCostMatrix* device_matrix() const { return nullptr; }
 };
 
 /// Holds only views, like Cost. A null CostFunction has no rows.

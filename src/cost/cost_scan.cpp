@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace fedsinkhorn {
 namespace {
@@ -65,6 +66,16 @@ void scan_values(const T* values, std::size_t row, Range columns, const ScanSett
   if (settings.with_fingerprint) add_row(values, row, columns, scan.fingerprint);
 }
 
+/// As a row of C', turned afterwards: the first bad cost of a column is that of the lowest row.
+template <class T>
+void scan_turned(const T* values, std::size_t column, Range rows, const ScanSettings& settings, CostScan& scan) {
+  CostScan turned;
+  scan_values(values, column, rows, settings, turned);
+  if (turned.first_bad) std::swap(turned.first_bad->row, turned.first_bad->column);
+  std::swap(turned.fingerprint.straight, turned.fingerprint.transposed);
+  merge(turned, scan);
+}
+
 }  // namespace
 
 void scan_row(const double* values, std::size_t row, Range columns, const ScanSettings& settings, CostScan& scan) {
@@ -72,6 +83,13 @@ void scan_row(const double* values, std::size_t row, Range columns, const ScanSe
 }
 void scan_row(const float* values, std::size_t row, Range columns, const ScanSettings& settings, CostScan& scan) {
   scan_values(values, row, columns, settings, scan);
+}
+
+void scan_column(const double* values, std::size_t column, Range rows, const ScanSettings& settings, CostScan& scan) {
+  scan_turned(values, column, rows, settings, scan);
+}
+void scan_column(const float* values, std::size_t column, Range rows, const ScanSettings& settings, CostScan& scan) {
+  scan_turned(values, column, rows, settings, scan);
 }
 
 void merge(const CostScan& other, CostScan& scan) {

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "core/pair_set.hpp"
 #include "core/parallel.hpp"
+#include "core/range.hpp"
 #include "core/stop_request.hpp"
 #include "cost/cost_block.hpp"
 #include "cost/cost_source.hpp"
@@ -48,33 +50,59 @@ struct ScanSettings {
 void scan_row(const double* values, std::size_t row, Range columns, const ScanSettings& settings, CostScan& scan);
 void scan_row(const float* values, std::size_t row, Range columns, const ScanSettings& settings, CostScan& scan);
 
-/// Adds the scan of other rows.
+/// Adds one column. values: its costs at the positions `rows`.
+void scan_column(const double* values, std::size_t column, Range rows, const ScanSettings& settings, CostScan& scan);
+void scan_column(const float* values, std::size_t column, Range rows, const ScanSettings& settings, CostScan& scan);
+
+/// Adds the scan of other entries.
 void merge(const CostScan& other, CostScan& scan);
+
+/// Of consecutive positions.
+[[nodiscard]] inline Range range_of(const std::vector<std::size_t>& positions) {
+  return positions.empty() ? Range{} : Range{positions.front(), positions.back() + 1};
+}
+
+/// Scans `count` lines of `length` costs, some at a time. scan_some(lines, scan) adds the scans of these lines.
+template <class ScanSome>
+[[nodiscard]] CostScan scan_lines(std::size_t count, std::size_t length, const ScanSettings& settings,
+                                  const ScanSome& scan_some) {
+  CostScan all;
+  std::mutex mutex;
+  const std::size_t lines_each = std::max<std::size_t>(1, (std::size_t{1} << 18U) / std::max<std::size_t>(1, length));
+  const std::size_t chunks = (count + lines_each - 1) / lines_each;
+  parallel_chunks(settings.threads, chunks, [&](std::size_t chunk, std::size_t) {
+    settings.stop.throw_if_made();
+    CostScan seen;
+    scan_some(Range{chunk * lines_each, std::min(count, (chunk + 1) * lines_each)}, seen);
+    const std::lock_guard lock(mutex);
+    merge(seen, all);
+  });
+  return all;
+}
 
 /// Scans a block of consecutive rows and columns. make_rows() makes, for one thread, a function from a row's number in
 /// the block to its values. done(first, count): these rows will not be read again.
 template <class MakeRows, class Done>
 [[nodiscard]] CostScan scan_rows(const CostBlock& block, const ScanSettings& settings, const MakeRows& make_rows,
                                  const Done& done) {
-  CostScan all;
-  if (block.rows.empty()) return all;
-  std::mutex mutex;
-  const Range columns = block.columns.empty() ? Range{} : Range{block.columns.front(), block.columns.back() + 1};
-  const std::size_t rows_each =
-      std::max<std::size_t>(1, (std::size_t{1} << 18U) / std::max<std::size_t>(1, columns.size()));
-  const std::size_t chunks = (block.rows.size() + rows_each - 1) / rows_each;
-  parallel_chunks(settings.threads, chunks, [&](std::size_t chunk, std::size_t) {
-    settings.stop.throw_if_made();
-    const std::size_t first = chunk * rows_each;
-    const std::size_t last = std::min(block.rows.size(), first + rows_each);
-    CostScan seen;
+  const Range columns = range_of(block.columns);
+  return scan_lines(block.rows.size(), columns.size(), settings, [&](Range some, CostScan& scan) {
     auto rows = make_rows();
-    for (std::size_t k = first; k < last; ++k) scan_row(rows(k), block.rows[k], columns, settings, seen);
-    done(first, last - first);
-    const std::lock_guard lock(mutex);
-    merge(seen, all);
+    for (std::size_t k = some.first; k < some.last; ++k) scan_row(rows(k), block.rows[k], columns, settings, scan);
+    done(some.first, some.size());
   });
-  return all;
+}
+
+/// The same column by column. columns(k): the values of the block's column k.
+template <class Columns>
+[[nodiscard]] CostScan scan_columns(const CostBlock& block, const ScanSettings& settings, const Columns& columns) {
+  const Range rows = range_of(block.rows);
+  if (rows.empty()) return {};
+  return scan_lines(block.columns.size(), rows.size(), settings, [&](Range some, CostScan& scan) {
+    for (std::size_t k = some.first; k < some.last; ++k) {
+      scan_column(columns(k), block.columns[k], rows, settings, scan);
+    }
+  });
 }
 
 /// The pairs of the source's rows and columns that are not forbidden. No cost may be NaN.

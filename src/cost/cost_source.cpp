@@ -14,10 +14,15 @@ template <class T>
 void read(const CostSource& cost, Range rows, int threads, T* to) {
   const std::size_t columns = cost.columns();
   const std::size_t stride = padded(columns);
-  parallel_chunks(threads, rows.size(), [&](std::size_t k, std::size_t) {
-    Buffer<double> row(stride);
-    cost.fill(rows.first + k, 1, 0, columns, row.data(), stride);
-    std::transform(row.data(), row.data() + columns, to + k * columns, [](double x) { return static_cast<T>(x); });
+  // Several at once: where columns lie together, each is then read by cache lines.
+  parallel_chunks(threads, (rows.size() + cpu::kRowBlock - 1) / cpu::kRowBlock, [&](std::size_t chunk, std::size_t) {
+    Buffer<double> copies(cpu::kRowBlock * stride);
+    const Range some{chunk * cpu::kRowBlock, std::min(rows.size(), (chunk + 1) * cpu::kRowBlock)};
+    cost.fill(rows.first + some.first, some.size(), 0, columns, copies.data(), stride);
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      const double* row = copies.data() + k * stride;
+      std::transform(row, row + columns, to + (some.first + k) * columns, [](double x) { return static_cast<T>(x); });
+    }
   });
   cost.rows_done(rows.first, rows.size());
 }

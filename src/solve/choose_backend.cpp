@@ -10,6 +10,7 @@
 #include "comm/agreement.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
+#include "cost/device_input.hpp"
 #include "solve/memory_needs.hpp"
 
 namespace fedsinkhorn {
@@ -122,15 +123,27 @@ PlaceOnMachine place_of(const Collectives& clients, bool holds_costs, bool can) 
   return place;
 }
 
+/// The device where the costs lie, if they lie on one of these; else clients take them in turn.
+const cuda::DeviceDescription& device_among(const std::vector<cuda::DeviceDescription>& usable, const CostInput& costs,
+                                            std::size_t turn) {
+  if (const DeviceCostMatrix* given = costs.device_matrix()) {
+    const auto is_theirs = [&](const cuda::DeviceDescription& device) { return device.index == given->device; };
+    const auto theirs = std::ranges::find_if(usable, is_theirs);
+    if (theirs != usable.end()) return *theirs;
+  }
+  return usable[turn % usable.size()];
+}
+
 /// A number that is almost certainly unique to the device, across machines; 0: none.
 double device_number(const Collectives& clients, const cuda::DeviceDescription& device) {
   return this_machine(clients) + static_cast<double>(std::hash<std::string>()(device.address) >> 12U);
 }
 
-/// The needs of all clients that share the device.
+/// The needs of all clients that share the device. own_device: its number here; -1: none.
 DeviceNeeds needs_of_all(const Collectives& clients, const Options& options, const CheckedProblem& problem,
-                         double device) {
-  const ClientShape shape = shape_to_tell(clients, problem);
+                         double device, int own_device) {
+  ClientShape shape = shape_to_tell(clients, problem);
+  if (!shape.whole_columns && piece_on_device(problem.block(), own_device)) shape.entry_bytes = 0;
   const auto bytes = [&](Precision precision, const KernelName& kernel) {
     Options changed = options;
     changed.backend = "cuda";
@@ -268,9 +281,9 @@ Computing choose_backend(const Collectives& clients, const Options& options, con
 
   Computing by_device{&backends().find("cuda", "`backend`")};
   cuda::DeviceDescription device;
-  if (!usable.empty()) device = usable[place.on_machine % usable.size()];
-  const DeviceNeeds needs =
-      needs_of_all(clients, options, problem, usable.empty() ? 0 : device_number(clients, device));
+  if (!usable.empty()) device = device_among(usable, *problem.costs, place.on_machine);
+  const DeviceNeeds needs = needs_of_all(clients, options, problem, usable.empty() ? 0 : device_number(clients, device),
+                                         usable.empty() ? -1 : device.index);
   std::uint64_t free_memory = 0;
   if (!usable.empty()) {
     by_device.device = device.index;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/device.hpp"
 #include "comm/collectives.hpp"
+#include "device/devices.hpp"
 #include "fedsinkhorn/options.hpp"
 #include "problem/checked_problem.hpp"
 #include "registry/registry.hpp"

@@ -15,6 +15,7 @@
 #include "core/processors.hpp"
 #include "core/stop_request.hpp"
 #include "core/stopwatch.hpp"
+#include "device/device_matrix.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
 #include "iteration/high_precision.hpp"
@@ -224,6 +225,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
 
 Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator) {
   const Timer wall;
+  const cuda::KeepCurrentDevice restored;
   Options options = given;
   if (communicator.rank() != 0) options.on_check = nullptr;
   const std::shared_ptr<const CostInput> costs = make_cost_input(problem.cost);

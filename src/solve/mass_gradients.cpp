@@ -5,9 +5,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/parallel.hpp"
 #include "core/special_numbers.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/gradients.hpp"
+#include "simd/simd.hpp"
 #include "solve/plan_state.hpp"
 
 namespace fedsinkhorn {
@@ -33,6 +35,10 @@ std::vector<double> values_at(const std::vector<double>& potentials, const std::
 std::vector<double> row_log_sums(const Plan::State& state, std::size_t target) {
   CostBlock block = state.with_mass;
   block.rows = all_lines(state.result.rows);
+  if (state.device >= 0) {
+    return cuda::row_log_sums(state.task(block),
+                              values_at(state.result.g, block.columns, target, state.result.targets));
+  }
   const auto cost = make_cost_source(block, state.simd);
   std::vector<double> psi = values_at(state.result.g, block.columns, target, state.result.targets);
   psi.resize((psi.size() + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel, -kInfinity);
@@ -59,8 +65,9 @@ struct ColumnLogSums {
 std::vector<double> column_log_sums(const Plan::State& state, std::size_t target) {
   CostBlock block = state.with_mass;
   block.columns = all_lines(state.result.columns);
-  const auto cost = make_cost_source(block, state.simd);
   const std::vector<double> phi = values_at(state.result.f, block.rows, target, state.result.targets);
+  if (state.device >= 0) return cuda::column_log_sums(state.task(block), phi);
+  const auto cost = make_cost_source(block, state.simd);
   const std::size_t m = block.columns.size();
   const std::size_t room = (m + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel;
   std::vector<ColumnLogSums> parts(kLogParts);
@@ -112,6 +119,9 @@ Result extend_rows(const Problem& problem, const Result& result, int threads) {
   extended.f.assign(extended.rows * extended.targets, 0.0);
   extended.g = result.g;
   extended.g_rest = result.g_rest;
+  extended.backend = result.backend;
+  extended.clients = result.clients;
+  extended.this_client = result.this_client;
   const Plan plan(problem, extended, threads);
   const double log_mass = -std::log(static_cast<double>(extended.rows));
   for (std::size_t target = 0; target < extended.targets; ++target) {

@@ -40,8 +40,13 @@ ClientShape shape_of(const CheckedProblem& problem) {
   shape.all_rows = problem.rows.size();
   shape.whole_columns = problem.layout.whole_columns;
   shape.targets = problem.targets;
-  shape.dimension = problem.costs->shape().dimension;
-  shape.entry_bytes = problem.costs->shape().entry_bytes;
+  const CostShape costs = problem.costs->shape();
+  shape.dimension = costs.dimension;
+  shape.entry_bytes = costs.entry_bytes;
+  if (problem.costs->device_matrix() != nullptr) {
+    shape.copied_bytes =
+        static_cast<double>(costs.rows) * static_cast<double>(costs.columns) * static_cast<double>(costs.entry_bytes);
+  }
   return shape;
 }
 
@@ -133,7 +138,8 @@ double bytes_for(const Options& options, const ClientShape& shape, int threads) 
   bytes += bytes_of_sums(options, shape);
   bytes += 4 * targets * stride * sizeof(double);  // partial sums of the evaluation
   bytes += 2 * known * static_cast<double>(shape.dimension) * sizeof(double);
-  return options.backend == "cuda" ? bytes : bytes + kernel_bytes_for(options, shape, threads);
+  if (options.backend == "cuda") return bytes;
+  return bytes + shape.copied_bytes + kernel_bytes_for(options, shape, threads);
 }
 
 std::uint64_t whole_bytes(double bytes) {

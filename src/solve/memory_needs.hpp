@@ -20,6 +20,7 @@ struct ClientShape {
   std::size_t targets = 1;
   std::size_t dimension = 0;    ///< of points; 0: a cost matrix
   std::size_t entry_bytes = 8;  ///< per entry of the matrix
+  double copied_bytes = 0;      ///< of costs on a device, if the host computes
 };
 
 [[nodiscard]] ClientShape shape_of(const CheckedProblem& problem);

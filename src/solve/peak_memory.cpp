@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "backend/cpu/work_cut.hpp"
@@ -19,7 +18,6 @@ namespace fedsinkhorn {
 namespace {
 
 constexpr double kNumber = sizeof(double);
-constexpr double kHugePage = 2 << 20;
 /// Pages that Linux maps at once around one that is touched, if they are in its cache.
 constexpr double kFaultAround = 64 << 10;
 /// What it maps beyond a slice of a file: 2 MB if its cache has the file in large pieces, else next to nothing.
@@ -38,9 +36,6 @@ constexpr double kOther = 640;
 constexpr double kEvaluatedAtOnce = 2.2e6;
 
 double number(std::size_t x) { return static_cast<double>(x); }
-
-/// Of a Buffer: large ones are made of huge pages.
-double in_pages(double bytes) { return bytes < 4 * kHugePage ? bytes : std::ceil(bytes / kHugePage) * kHugePage; }
 
 /// What one client holds.
 struct Part {
@@ -149,8 +144,8 @@ double opener_scratch(const Case& of, const Part& part) {
 
 /// K as far as this client holds it.
 double stored_bytes(const Case& of, const Part& part) {
-  const double of_rows = in_pages(entry_bytes(of, part.block_rows, part.block_columns));
-  return part.whole_columns ? of_rows + in_pages(entry_bytes(of, of.question.rows, part.columns)) : of_rows;
+  const double of_rows = entry_bytes(of, part.block_rows, part.block_columns);
+  return part.whole_columns ? of_rows + entry_bytes(of, of.question.rows, part.columns) : of_rows;
 }
 
 double kernel_scratch(const Case& of, const Part& part) {

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/cpu_plan_kernel.hpp"
+#include "backend/cuda/cuda_plan_kernel.hpp"
 #include "core/processors.hpp"
+#include "core/special_numbers.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/potentials.hpp"
 #include "solve/plan_state.hpp"
@@ -56,6 +59,29 @@ int exponent_to_take_out(double mass) {
   return mass < 0.5 ? exponent : std::max(0, exponent - kMost);
 }
 
+/// Where there is no mass, the base is -inf, so that K is 0 there.
+void split_side(const Potential& potential, double epsilon, double grid, std::vector<double>& base,
+                std::vector<double>& scaling) {
+  base.resize(potential.value.size());
+  scaling.resize(base.size());
+  split(potential, std::vector<double>(base.size(), 1.0), epsilon, grid, base, scaling);
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (scaling[i] == 0) base[i] = -kInfinity;
+  }
+}
+
+/// The device that made the result, where costs need not be copied to it again; else none.
+int device_for(const Problem& problem, const Result& result) {
+  if (result.backend != "cuda") return -1;
+  const std::shared_ptr<const CostInput> costs = make_cost_input(problem.cost);
+  if (const DeviceCostMatrix* given = costs->device_matrix()) return given->device;
+  if (costs->points() == nullptr) return -1;
+  for (const ClientReport& client : result.clients) {
+    if (client.client == result.this_client) return client.device;
+  }
+  return -1;
+}
+
 void check_shapes(const Problem& problem, const Result& result) {
   const auto costs = make_cost_input(problem.cost);
   const auto [rows, columns, dimension, bytes] = costs->shape();
@@ -81,39 +107,29 @@ void check_shapes(const Problem& problem, const Result& result) {
 
 Plan::Plan(const Problem& problem, const Result& result, int threads) {
   check_shapes(problem, result);
-  const cpu::Simd& simd = cpu::simd("auto");
-  state_ = std::make_unique<State>(State{result, problem.epsilon, lines_with_mass(problem, result), simd, nullptr,
-                                         threads > 0 ? threads : processors_allowed()});
-  state_->cost = make_cost_source(state_->with_mass, simd);
+  state_ = std::make_unique<State>(State{result, problem.epsilon, lines_with_mass(problem, result), cpu::simd("auto"),
+                                         threads > 0 ? threads : processors_allowed(), device_for(problem, result),
+                                         nullptr});
+  if (state_->device < 0) state_->cost = make_cost_source(state_->with_mass, state_->simd);
 }
 
-PlanTarget::PlanTarget(const Plan::State& state, std::size_t target)
-    : state_(state),
-      exponent_(exponent_to_take_out(state.result.mass)),
-      u_(state.with_mass.rows.size()),
-      blocks_(*state.cost, state.simd, state.epsilon) {
+PlanTarget plan_target(const Plan::State& state, std::size_t target) {
   const Result& result = state.result;
-  const std::vector<std::size_t>& lines = state.with_mass.rows;
-  const std::vector<std::size_t>& columns = state.with_mass.columns;
-  Potential f = potential_of(result.f, result.f_rest, lines, result.first_row, target, result.targets);
-  if (exponent_ != 0) shift(f, log_of_power(state.epsilon, -exponent_));
-  const Potential g = potential_of(result.g, result.g_rest, columns, 0, target, result.targets);
+  const int exponent = exponent_to_take_out(result.mass);
+  Potential f = potential_of(result.f, result.f_rest, state.with_mass.rows, result.first_row, target, result.targets);
+  if (exponent != 0) shift(f, log_of_power(state.epsilon, -exponent));
+  const Potential g = potential_of(result.g, result.g_rest, state.with_mass.columns, 0, target, result.targets);
   const double grid = exact_grid(std::max(largest_magnitude(f.value), largest_magnitude(g.value)));
-  v_.resize(blocks_.stride());
-  std::vector<double> phi(lines.size());
-  std::vector<double> psi(columns.size());
-  split(f, std::vector<double>(lines.size(), 1.0), state.epsilon, grid, phi, u_);
-  split(g, std::vector<double>(columns.size(), 1.0), state.epsilon, grid, psi, std::span(v_).first(columns.size()));
-  blocks_.absorb(phi, psi);
+  PlanTarget plan;
+  plan.exponent = exponent;
+  split_side(f, state.epsilon, grid, plan.phi, plan.u);
+  split_side(g, state.epsilon, grid, plan.psi, plan.v);
+  return plan;
 }
 
-double* PlanTarget::fill(std::size_t line, std::size_t count, Scratch& scratch) const {
-  if (scratch.kernel.size() == 0) {
-    scratch.costs = Buffer<double>(cpu::kRowBlock * kStrip);
-    scratch.kernel = Buffer<double>(cpu::kRowBlock * stride());
-  }
-  blocks_.fill(line, count, 0, stride(), scratch.kernel.data(), stride(), scratch.costs.data());
-  return scratch.kernel.data();
+std::unique_ptr<PlanKernel> make_kernel(const Plan::State& state, const PlanTarget& plan) {
+  if (state.device >= 0) return cuda::make_plan_kernel(state.task(state.with_mass), plan.phi, plan.psi);
+  return make_cpu_plan_kernel(*state.cost, state.simd, state.threads, state.epsilon, plan.phi, plan.psi);
 }
 
 namespace {
@@ -121,16 +137,31 @@ namespace {
 /// A row of the plan: P_ij = 2^exponent u_i K_ij v_j at the columns with mass, 0 at the others.
 void write_row(const PlanTarget& plan, const std::vector<std::size_t>& columns, double u, const double* kernel,
                std::span<double> row) {
-  const double* v = plan.v().data();
-  // Where there is no mass, K may be infinite.
-  const auto entry = [&](std::size_t j) { return v[j] == 0 ? 0.0 : u * kernel[j] * v[j]; };
-  if (u == 0 || columns.size() < row.size()) std::ranges::fill(row, 0.0);
-  if (u == 0) return;
-  if (plan.exponent() == 0 && columns.size() == row.size()) {  // nearly always, and several times faster
+  const double* v = plan.v.data();
+  const auto entry = [&](std::size_t j) { return u * kernel[j] * v[j]; };
+  if (columns.size() < row.size()) std::ranges::fill(row, 0.0);
+  if (plan.exponent == 0 && columns.size() == row.size()) {  // nearly always, and several times faster
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = entry(j);
     return;
   }
-  for (std::size_t j = 0; j < columns.size(); ++j) row[columns[j]] = std::ldexp(entry(j), plan.exponent());
+  for (std::size_t j = 0; j < columns.size(); ++j) row[columns[j]] = std::ldexp(entry(j), plan.exponent);
+}
+
+/// The requested rows with mass, which are consecutive among all rows with mass. Throws InputError if there are no such
+/// rows, or not enough room for them.
+Range requested_lines(const Plan::State& state, std::size_t first, std::size_t count, std::size_t target,
+                      std::size_t room) {
+  const Result& result = state.result;
+  const std::size_t last = result.first_row + state.rows_here();
+  if (first < result.first_row || first > last || count > last - first || target >= result.targets) {
+    throw InputError("plan rows", "asked for rows or a target that are not there");
+  }
+  if (room / result.columns < count) throw InputError("plan rows", "given too little room");
+  const std::vector<std::size_t>& lines = state.with_mass.rows;
+  const auto place_of = [&](std::size_t row) {
+    return static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), row) - lines.begin());
+  };
+  return {place_of(first), place_of(first + count)};
 }
 
 }  // namespace
@@ -139,28 +170,48 @@ Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 
+std::optional<int> Plan::device() const {
+  return state_->device < 0 ? std::nullopt : std::optional<int>(state_->device);
+}
+
 void Plan::rows(std::size_t first, std::size_t count, std::size_t target, std::span<double> out) const {
-  const Result& result = state_->result;
-  const std::size_t m = result.columns;
-  const std::size_t last = result.first_row + rows_here(result);
-  if (first < result.first_row || first > last || count > last - first || target >= result.targets) {
-    throw InputError("plan rows", "asked for rows or a target that are not there");
-  }
-  if (out.size() / m < count) throw InputError("plan rows", "given too little room");
+  const std::size_t m = state_->result.columns;
+  const Range range = requested_lines(*state_, first, count, target, out.size());
   const std::vector<std::size_t>& lines = state_->with_mass.rows;
-  const std::vector<std::size_t>& columns = state_->with_mass.columns;
-  const PlanTarget plan(*state_, target);
-  // The requested rows with mass are consecutive among all rows with mass.
-  const auto begin = static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first) - lines.begin());
-  const auto end =
-      static_cast<std::size_t>(std::lower_bound(lines.begin(), lines.end(), first + count) - lines.begin());
-  if (end - begin < count) std::fill_n(out.begin(), count * m, 0.0);
-  plan.for_blocks({begin, end}, [&](std::size_t line, std::size_t some, const double* kernel, std::size_t) {
-    for (std::size_t k = 0; k < some; ++k) {
-      const std::span<double> row = out.subspan((lines[line + k] - first) * m, m);
-      write_row(plan, columns, plan.u()[line + k], kernel + k * plan.stride(), row);
-    }
-  });
+  if (range.size() < count) std::fill_n(out.begin(), count * m, 0.0);
+  if (range.empty()) return;
+  const PlanTarget plan = plan_target(*state_, target);
+  make_kernel(*state_, plan)
+      ->for_blocks(range, [&](std::size_t line, std::size_t some, const double* kernel, std::size_t stride) {
+        for (std::size_t k = 0; k < some; ++k) {
+          const std::span<double> row = out.subspan((lines[line + k] - first) * m, m);
+          write_row(plan, state_->with_mass.columns, plan.u[line + k], kernel + k * stride, row);
+        }
+      });
+}
+
+void Plan::rows(std::size_t first, std::size_t count, std::size_t target, const DeviceRows& out) const {
+  if (out.device != state_->device) {
+    const std::string where = state_->device < 0 ? "the host" : "device " + std::to_string(state_->device);
+    throw InputError("plan rows", "the plan is computed on " + where, "give room there");
+  }
+  const Range range = requested_lines(*state_, first, count, target, out.size);
+  const PlanTarget plan = plan_target(*state_, target);
+  std::vector<std::size_t> row_places;
+  for (std::size_t line = range.first; line < range.last; ++line) {
+    row_places.push_back(state_->with_mass.rows[line] - first);
+  }
+  cuda::write_plan_rows(state_->task(state_->with_mass), {.phi = plan.phi,
+                                                          .psi = plan.psi,
+                                                          .u = plan.u,
+                                                          .v = plan.v,
+                                                          .exponent = plan.exponent,
+                                                          .lines = range,
+                                                          .row_places = row_places,
+                                                          .column_places = state_->with_mass.columns,
+                                                          .rows = count,
+                                                          .columns = state_->result.columns,
+                                                          .out = out.data});
 }
 
 }  // namespace fedsinkhorn

@@ -1,8 +1,8 @@
 // Products with a plan that is never stored.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "fedsinkhorn/error.hpp"
 #include "solve/plan_state.hpp"
@@ -10,29 +10,8 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Sums over rows are formed in this many parts, whatever the number of threads, so that it does not change any bits.
-constexpr std::size_t kRowParts = 16;
-/// Numbers that the parts of such sums may take together: 64 MiB.
-constexpr std::size_t kMostPartialSums = std::size_t{1} << 23U;
-
 void require_shape(bool holds, const char* what) {
   if (!holds) throw InputError("plan values", what);
-}
-
-/// K_ij / C_ij. costs: room for a block of whole rows.
-void divide_by_costs(const Plan::State& state, std::size_t line, std::size_t count, std::size_t stride, double* kernel,
-                     Buffer<double>& costs) {
-  const std::size_t columns = state.cost->columns();
-  const std::size_t room = (columns + cpu::kPanel - 1) / cpu::kPanel * cpu::kPanel;
-  if (costs.size() == 0) costs = Buffer<double>(cpu::kRowBlock * room);
-  state.cost->fill(line, count, 0, columns, costs.data(), room);
-  for (std::size_t k = 0; k < count; ++k) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      const double cost = costs[k * room + j];
-      double& entry = kernel[k * stride + j];
-      entry = cost == 0 ? 0 : entry / cost;
-    }
-  }
 }
 
 /// Whether `out` has room for `rows` rows as long as those of the values.
@@ -40,111 +19,76 @@ bool has_room(std::span<double> out, std::size_t rows, MatrixView<double> values
   return values.columns == 0 || out.size() / values.columns >= rows;
 }
 
-/// One factor of a transposed product: P' x for some of the columns x of the values.
-class PartialSums {
- public:
-  PartialSums(const Plan::State& state, const PlanTarget& plan, EntryWeight weight, MatrixView<double> values)
-      : state_(state), plan_(plan), weight_(weight), values_(values) {}
+void check_product(const Plan::State& state, MatrixView<double> values, std::size_t target, std::span<double> out) {
+  require_shape(target < state.result.targets, "there is no such target");
+  require_shape(values.rows == state.result.columns, "must have one row for each column of the plan");
+  require_shape(has_room(out, state.rows_here(), values), "given too little room");
+}
 
-  /// out[j * values.columns + c], c in `columns`.
-  void add(Range columns, std::span<double> out) const {
-    const std::size_t width = columns.size() * plan_.stride();
-    std::vector<double> sums(kRowParts * width);
-    parallel_chunks(state_.threads, kRowParts,
-                    [&](std::size_t part, std::size_t) { add_part(part, columns, sums.data() + part * width); });
-    for (std::size_t j = 0; j < state_.with_mass.columns.size(); ++j) {
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        double sum = 0;
-        for (std::size_t part = 0; part < kRowParts; ++part) sum += sums[part * width + c * plan_.stride() + j];
-        const double v = plan_.v()[j];
-        out[state_.with_mass.columns[j] * values_.columns + columns.first + c] =
-            v == 0 ? 0 : std::ldexp(sum * v, plan_.exponent());
-      }
+/// factors[c * lines + i] = scaling_i times column c of the values at that line. first: the line of the first value.
+std::vector<double> factors_of(const std::vector<double>& scaling, const std::vector<std::size_t>& lines,
+                               std::size_t first, MatrixView<double> values) {
+  std::vector<double> factors(values.columns * lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (scaling[i] == 0) continue;
+    const double* row = values.row(lines[i] - first);
+    for (std::size_t c = 0; c < values.columns; ++c) factors[c * lines.size() + i] = scaling[i] * row[c];
+  }
+  return factors;
+}
+
+/// The rest of a product: 2^exponent times the scaling of the line times the sums.
+void finish(const std::vector<double>& sums, const std::vector<double>& scaling, int exponent,
+            const std::vector<std::size_t>& lines, std::size_t first, std::size_t columns, std::span<double> out) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (scaling[i] == 0) continue;  // out has 0 there
+    double* row = out.data() + (lines[i] - first) * columns;
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double value = scaling[i] * sums[c * lines.size() + i];
+      row[c] = exponent == 0 ? value : std::ldexp(value, exponent);
     }
   }
-
- private:
-  void add_part(std::size_t part, Range columns, double* sums) const {
-    const std::vector<std::size_t>& lines = state_.with_mass.rows;
-    const Range range = chunk_range(lines.size(), kRowParts, part);
-    PlanTarget::Scratch scratch;
-    Buffer<double> costs;
-    for (std::size_t line = range.first; line < range.last; line += cpu::kRowBlock) {
-      const std::size_t count = std::min(cpu::kRowBlock, range.last - line);
-      double* kernel = plan_.fill(line, count, scratch);
-      if (weight_ == EntryWeight::inverse_cost) divide_by_costs(state_, line, count, plan_.stride(), kernel, costs);
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        std::array<double, cpu::kRowBlock> factors{};
-        for (std::size_t k = 0; k < count; ++k) {
-          const double u = plan_.u()[line + k];
-          factors[k] = u == 0 ? 0 : u * values_(lines[line + k] - state_.result.first_row, columns.first + c);
-        }
-        state_.simd.float64.streaming().add_rows(kernel, plan_.stride(), count, plan_.stride(), factors.data(),
-                                                 sums + c * plan_.stride());
-      }
-      state_.cost->rows_done(line, count);
-    }
-  }
-
-  const Plan::State& state_;
-  const PlanTarget& plan_;
-  EntryWeight weight_;
-  MatrixView<double> values_;
-};
-
-/// Columns of the values scaled by v, each padded to the stride of the kernel.
-std::vector<double> scaled_columns(const Plan::State& state, const PlanTarget& plan, MatrixView<double> values) {
-  std::vector<double> scaled(values.columns * plan.stride());
-  for (std::size_t c = 0; c < values.columns; ++c) {
-    for (std::size_t j = 0; j < state.with_mass.columns.size(); ++j) {
-      const double v = plan.v()[j];
-      scaled[c * plan.stride() + j] = v == 0 ? 0 : v * values(state.with_mass.columns[j], c);
-    }
-  }
-  return scaled;
 }
 
 }  // namespace
 
+std::vector<double> with_ones(MatrixView<double> values) {
+  std::vector<double> extended;
+  extended.reserve(values.rows * (values.columns + 1));
+  for (std::size_t i = 0; i < values.rows; ++i) {
+    extended.insert(extended.end(), values.row(i), values.row(i) + values.columns);
+    extended.push_back(1);
+  }
+  return extended;
+}
+
 void multiply(const Plan::State& state, std::size_t target, EntryWeight weight, MatrixView<double> values,
               std::span<double> out) {
-  const std::vector<std::size_t>& lines = state.with_mass.rows;
   std::fill_n(out.begin(), state.rows_here() * values.columns, 0.0);
   if (state.with_mass.empty()) return;
-  const PlanTarget plan(state, target);
-  const std::vector<double> scaled = scaled_columns(state, plan, values);
-  std::vector<Buffer<double>> costs(static_cast<std::size_t>(state.threads));
-  plan.for_blocks({0, lines.size()}, [&](std::size_t line, std::size_t count, double* kernel, std::size_t thread) {
-    if (weight == EntryWeight::inverse_cost) divide_by_costs(state, line, count, plan.stride(), kernel, costs[thread]);
-    std::array<double, cpu::kRowBlock> sums{};
-    for (std::size_t c = 0; c < values.columns; ++c) {
-      state.simd.float64.streaming().dot_rows(kernel, plan.stride(), count, plan.stride(),
-                                              scaled.data() + c * plan.stride(), sums.data());
-      for (std::size_t k = 0; k < count; ++k) {
-        const double u = plan.u()[line + k];
-        out[(lines[line + k] - state.result.first_row) * values.columns + c] =
-            u == 0 ? 0 : std::ldexp(u * sums[k], plan.exponent());
-      }
-    }
-  });
+  const std::vector<std::size_t>& rows = state.with_mass.rows;
+  const std::vector<std::size_t>& columns = state.with_mass.columns;
+  const PlanTarget plan = plan_target(state, target);
+  std::vector<double> sums(values.columns * rows.size());
+  make_kernel(state, plan)->multiply(weight, values.columns, factors_of(plan.v, columns, 0, values), sums);
+  finish(sums, plan.u, plan.exponent, rows, state.result.first_row, values.columns, out);
 }
 
 void multiply_transposed(const Plan::State& state, std::size_t target, EntryWeight weight, MatrixView<double> values,
                          std::span<double> out) {
   std::fill_n(out.begin(), state.result.columns * values.columns, 0.0);
   if (state.with_mass.empty()) return;
-  const PlanTarget plan(state, target);
-  const PartialSums sums(state, plan, weight, values);
-  const std::size_t at_once = std::max<std::size_t>(1, kMostPartialSums / (kRowParts * plan.stride()));
-  for (std::size_t c = 0; c < values.columns; c += at_once) {
-    sums.add({c, std::min(values.columns, c + at_once)}, out);
-  }
+  const std::vector<std::size_t>& rows = state.with_mass.rows;
+  const std::vector<std::size_t>& columns = state.with_mass.columns;
+  const PlanTarget plan = plan_target(state, target);
+  std::vector<double> sums(values.columns * columns.size());
+  make_kernel(state, plan)
+      ->multiply_transposed(weight, values.columns, factors_of(plan.u, rows, state.result.first_row, values), sums);
+  finish(sums, plan.v, plan.exponent, columns, 0, values.columns, out);
 }
 
 void Plan::apply(MatrixView<double> values, std::size_t target, std::span<double> out) const {
-  require_shape(target < state_->result.targets, "there is no such target");
-  require_shape(values.rows == state_->result.columns, "must have one row for each column of the plan");
-  require_shape(has_room(out, state_->rows_here(), values), "given too little room");
+  check_product(*state_, values, target, out);
   multiply(*state_, target, EntryWeight::one, values, out);
 }
 
@@ -156,14 +100,15 @@ void Plan::apply_transposed(MatrixView<double> values, std::size_t target, std::
 }
 
 void Plan::barycentric(MatrixView<double> values, std::size_t target, std::span<double> out) const {
-  apply(values, target, out);
-  const std::vector<double> ones(state_->result.columns, 1.0);
-  std::vector<double> totals(state_->rows_here());
-  multiply(*state_, target, EntryWeight::one, {ones.data(), ones.size(), 1}, totals);
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    for (std::size_t c = 0; c < values.columns; ++c) {
-      double& mean = out[i * values.columns + c];
-      mean = totals[i] == 0 ? std::numeric_limits<double>::quiet_NaN() : mean / totals[i];
+  check_product(*state_, values, target, out);
+  const std::size_t k = values.columns;
+  const std::vector<double> extended = with_ones(values);
+  std::vector<double> sums(state_->rows_here() * (k + 1));
+  multiply(*state_, target, EntryWeight::one, {extended.data(), values.rows, k + 1}, sums);
+  for (std::size_t i = 0; i < state_->rows_here(); ++i) {
+    const double* of_row = sums.data() + i * (k + 1);
+    for (std::size_t c = 0; c < k; ++c) {
+      out[i * k + c] = of_row[k] == 0 ? std::numeric_limits<double>::quiet_NaN() : of_row[c] / of_row[k];
     }
   }
 }

@@ -1,17 +1,14 @@
-// What a plan is computed from, and one target of it ready to be computed block by block.
+// What a plan is computed from, and one target of it ready to be computed.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
-#include "backend/cpu/gibbs_rows.hpp"
-#include "core/buffer.hpp"
-#include "core/parallel.hpp"
-#include "core/range.hpp"
+#include "backend/cuda/cuda_plan_kernel.hpp"
 #include "cost/cost_input.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "kernel/plan_kernel.hpp"
 
 namespace fedsinkhorn {
 
@@ -20,57 +17,28 @@ struct Plan::State {
   double epsilon;
   CostBlock with_mass;  ///< rows and columns that have a potential in some target, as they had in the solve
   const cpu::Simd& simd;
-  std::unique_ptr<CostSource> cost;
   int threads;
+  int device;                        ///< that computes; -1: the host
+  std::unique_ptr<CostSource> cost;  ///< if the host computes
 
+  /// Costs of this result for the device.
+  [[nodiscard]] cuda::DeviceTask task(const CostBlock& block) const { return {block, simd, threads, device, epsilon}; }
   /// Rows that the result has.
   [[nodiscard]] std::size_t rows_here() const { return result.f.size() / result.targets; }
 };
 
-/// P_ij = 2^exponent u_i K_ij v_j, over the lines with mass.
-class PlanTarget {
- public:
-  PlanTarget(const Plan::State& state, std::size_t target);
-
-  [[nodiscard]] const std::vector<double>& u() const { return u_; }
-  [[nodiscard]] const std::vector<double>& v() const { return v_; }  ///< padded with 0
-  [[nodiscard]] int exponent() const { return exponent_; }
-  [[nodiscard]] std::size_t stride() const { return blocks_.stride(); }
-
-  /// Calls body(line, count, kernel, thread) for blocks of up to cpu::kRowBlock of these lines, on several threads.
-  /// kernel: count rows of K, stride() apart.
-  template <class Body>
-  void for_blocks(Range lines, const Body& body) const {
-    const std::size_t chunks = (lines.size() + cpu::kRowBlock - 1) / cpu::kRowBlock;
-    std::vector<Scratch> scratch(static_cast<std::size_t>(state_.threads));
-    parallel_chunks(state_.threads, chunks, [&](std::size_t chunk, std::size_t thread) {
-      const std::size_t line = lines.first + chunk * cpu::kRowBlock;
-      const std::size_t count = std::min(cpu::kRowBlock, lines.last - line);
-      body(line, count, fill(line, count, scratch[thread]), thread);
-      state_.cost->rows_done(line, count);
-    });
-  }
-
-  /// Room for one block, made when it is first used.
-  struct Scratch {
-    Buffer<double> costs;
-    Buffer<double> kernel;
-  };
-  [[nodiscard]] double* fill(std::size_t line, std::size_t count, Scratch& scratch) const;
-
- private:
-  const Plan::State& state_;
-  int exponent_;
-  std::vector<double> u_;
-  std::vector<double> v_;
-  GibbsBlocks<double> blocks_;
+/// One target of a plan: P_ij = 2^exponent u_i K_ij v_j over the lines with mass, K_ij = exp((phi_i + psi_j - C_ij) /
+/// epsilon). Where a line has no mass in this target, u or v and K are 0.
+struct PlanTarget {
+  int exponent = 0;
+  std::vector<double> u, v;
+  std::vector<double> phi, psi;
 };
+[[nodiscard]] PlanTarget plan_target(const Plan::State& state, std::size_t target);
+[[nodiscard]] std::unique_ptr<PlanKernel> make_kernel(const Plan::State& state, const PlanTarget& plan);
 
-/// What an entry of the plan counts in a product.
-enum class EntryWeight {
-  one,
-  inverse_cost  ///< 1 / C_ij, 0 where the cost is 0
-};
+/// The values with a last column of ones, so that one product also gives the totals.
+[[nodiscard]] std::vector<double> with_ones(MatrixView<double> values);
 
 // Plan::apply and Plan::apply_transposed with weights. Shapes must be right.
 void multiply(const Plan::State& state, std::size_t target, EntryWeight weight, MatrixView<double> values,

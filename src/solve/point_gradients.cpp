@@ -30,11 +30,16 @@ GradientPoints points_in_float64(const AnyMatrix& given, std::size_t first, std:
 
 /// Moves both clouds by the same vector, to where the differences of coordinates lose no digits.
 void centre(GradientPoints& x, GradientPoints& y) {
-  for (std::size_t c = 0; c < y.dimension; ++c) {
-    double mean = 0;
-    for (std::size_t j = 0; j < y.count(); ++j) mean += y.data[j * y.dimension + c] / static_cast<double>(y.count());
-    for (std::size_t i = 0; i < x.count(); ++i) x.data[i * x.dimension + c] -= mean;
-    for (std::size_t j = 0; j < y.count(); ++j) y.data[j * y.dimension + c] -= mean;
+  const std::size_t d = y.dimension;
+  const double weight = 1 / static_cast<double>(y.count());
+  std::vector<double> mean(d);
+  for (std::size_t j = 0; j < y.count(); ++j) {
+    for (std::size_t c = 0; c < d; ++c) mean[c] += weight * y.data[j * d + c];
+  }
+  for (GradientPoints* points : {&x, &y}) {
+    for (std::size_t i = 0; i < points->count(); ++i) {
+      for (std::size_t c = 0; c < d; ++c) points->data[i * d + c] -= mean[c];
+    }
   }
 }
 
@@ -60,15 +65,19 @@ using Product = void (*)(const Plan::State&, std::size_t, EntryWeight, MatrixVie
 std::vector<double> weighted_differences(const Plan::State& state, std::size_t target, EntryWeight weight,
                                          Product product, const GradientPoints& own, const GradientPoints& other,
                                          double factor) {
-  const std::vector<double> ones(other.count(), 1.0);
-  std::vector<double> totals(own.count());
-  std::vector<double> sums(own.data.size());
-  product(state, target, weight, {ones.data(), ones.size(), 1}, totals);
-  product(state, target, weight, other.view(), sums);
-  for (std::size_t k = 0; k < sums.size(); ++k) {
-    sums[k] = factor * (totals[k / own.dimension] * own.data[k] - sums[k]);
+  // One product: the sums of a last coordinate of 1 are the totals.
+  const std::size_t d = own.dimension;
+  const std::vector<double> extended = with_ones(other.view());
+  std::vector<double> sums(own.count() * (d + 1));
+  product(state, target, weight, {extended.data(), other.count(), d + 1}, sums);
+  std::vector<double> gradients(own.data.size());
+  for (std::size_t i = 0; i < own.count(); ++i) {
+    const double* of_point = sums.data() + i * (d + 1);
+    for (std::size_t c = 0; c < d; ++c) {
+      gradients[i * d + c] = factor * (of_point[d] * own.data[i * d + c] - of_point[c]);
+    }
   }
-  return sums;
+  return gradients;
 }
 
 /// Cosine: -(s - (x.s) x) / |x| with s = sum_j P_ij y_j, for x and y of unit length.

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "backend/cuda/device.hpp"
 #include "build_info.hpp"
 #include "cli/run_binary.hpp"
+#include "device/devices.hpp"
 
 namespace fedsinkhorn::test {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
+#include "device/transfer.hpp"
 #include "stored_matrix.cuh"
 
 namespace fedsinkhorn::cuda::testing {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "backend/cuda/runtime.hpp"
-#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
+#include "device/runtime.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "backend/cuda/many_targets.hpp"
-#include "backend/cuda/runtime.hpp"
-#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
+#include "device/runtime.hpp"
+#include "device/transfer.hpp"
 
 namespace {
 

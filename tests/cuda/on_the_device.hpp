@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "backend/cuda/device.hpp"
+#include "device/devices.hpp"
 
 namespace fedsinkhorn::testing {
 

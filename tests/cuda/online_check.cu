@@ -12,8 +12,8 @@
 #include <span>
 
 #include "backend/cuda/finish_rounds.hpp"
-#include "backend/cuda/transfer.hpp"
 #include "cuda/require_device.hpp"
+#include "device/transfer.hpp"
 #include "online_reference.hpp"
 
 namespace fedsinkhorn::cuda {

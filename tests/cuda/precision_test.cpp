@@ -5,9 +5,9 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/cuda/device.hpp"
 #include "core/names.hpp"
 #include "cuda/on_the_device.hpp"
+#include "device/devices.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "support/plans.hpp"
 #include "support/problems.hpp"

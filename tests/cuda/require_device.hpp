@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "backend/cuda/device.hpp"
+#include "device/devices.hpp"
 
 namespace fedsinkhorn::testing {
 

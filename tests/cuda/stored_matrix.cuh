@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "backend/cuda/dense_pass.hpp"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda::testing {
 

@@ -56,6 +56,19 @@ TEST(Devices, WrongNumbersAreAnsweredWithThoseThatExist) {
             "devices: there is no device 0; no CUDA device: there is no driver");
 }
 
+TEST(Devices, CostsThereAreRefusedInABuildWithoutCuda) {
+  if (build_info::kCuda) GTEST_SKIP() << "built with CUDA: tests/cuda has solves from costs on a device";
+  const OwnedProblem owned = testing::random_problem(3, 4, 0.1, 1);
+  Problem problem = owned.view();
+  problem.cost = DeviceCostMatrix{MatrixView<double>{owned.cost.data(), 3, 4}, 0};
+  for (const char* backend : {"auto", "cpu"}) {
+    Options options;
+    options.backend = backend;
+    EXPECT_EQ(complaint([&] { (void)solve(problem, options); }),
+              "cost: lies on a device, and this was built without CUDA; copy it to the host");
+  }
+}
+
 TEST(Devices, MemoryThatDoesNotSufficeIsSaidInOneLine) {
   const DeviceDescription one = device(0);
   EXPECT_EQ(complaint([&] { require_device_memory(one, 90 * kGigabyte, {90e9, 45e9, 22e9, 1e6}); }), "");

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cuda/operator.hpp"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 #include "kernel/lone_rounds.hpp"
 
 namespace fedsinkhorn::cuda {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backend/cuda/cost_tile.cuh"
+#include "backend/cuda/with_costs.cuh"
 
 namespace fedsinkhorn::cuda {
 namespace {
@@ -221,32 +221,6 @@ __global__ void add_chunks(const double* parts, std::size_t chunks, std::size_t 
 
 unsigned blocks_for(std::size_t size) { return static_cast<unsigned>((size + kTileThreads - 1) / kTileThreads); }
 
-// ---------------------------------------------------------------------------------------------------------------------
-
-template <class F>
-void with_costs(const DeviceMatrix& matrix, const F& use) {
-  std::visit(
-      [&](const auto& buffer) { use(MatrixCosts<std::remove_pointer_t<decltype(buffer.data())>>{buffer.data()}); },
-      matrix.data);
-}
-
-template <class F>
-void with_costs(const DevicePoints& points, const F& use) {
-  const auto with = [&]<Metric metric>() {
-    use(PointCosts<metric>{points.x.data(), points.y.data(), points.dimension, points.unit});
-  };
-  switch (points.metric) {
-    case Metric::sqeuclidean: return with.template operator()<Metric::sqeuclidean>();
-    case Metric::euclidean: return with.template operator()<Metric::euclidean>();
-    case Metric::cosine: return with.template operator()<Metric::cosine>();
-  }
-}
-
-template <class F>
-void with_costs(const std::variant<DeviceMatrix, DevicePoints>& source, const F& use) {
-  std::visit([&](const auto& held) { with_costs(held, use); }, source);
-}
-
 }  // namespace
 
 std::size_t DeviceCosts::scratch_size(std::size_t rows, std::size_t columns) {
@@ -261,7 +235,7 @@ void DeviceCosts::fill_kernel(Range rows, const double* phi, const double* psi, 
   const CostShape shape{rows_, columns_};
   constexpr unsigned most = 65535;  // maximum blocks of a grid in its second dimension
   const dim3 grid(tiles_of(columns_), std::min(tiles_of(rows.size()), most));
-  with_costs(source_, [&](const auto& costs) {
+  with_costs(*this, [&](const auto& costs) {
     const auto fill = [&](auto* values) {
       fill_kernel_tiles<<<grid, kTileThreads, 0, stream>>>(costs, shape, rows, phi, psi, 1 / epsilon, values, stride);
     };
@@ -280,7 +254,7 @@ void DeviceCosts::row_log_sums(const double* psi, double epsilon, double* scratc
   if (rows_ == 0) return;
   const std::size_t chunks = chunks_of(columns_);
   auto* parts = reinterpret_cast<LogSum*>(scratch);
-  with_costs(source_, [&](const auto& costs) {
+  with_costs(*this, [&](const auto& costs) {
     if (chunks == 0) return;
     const dim3 grid(tiles_of(rows_), static_cast<unsigned>(chunks));
     log_sum_parts<true><<<grid, kTileThreads, 0, stream>>>(costs, {rows_, columns_}, psi, nullptr, 1 / epsilon, parts);
@@ -294,7 +268,7 @@ void DeviceCosts::column_log_sums(const double* phi, const double* log_weights, 
   if (columns_ == 0) return;
   const std::size_t chunks = chunks_of(rows_);
   auto* parts = reinterpret_cast<LogSum*>(scratch);
-  with_costs(source_, [&](const auto& costs) {
+  with_costs(*this, [&](const auto& costs) {
     if (chunks == 0) return;
     const dim3 grid(tiles_of(columns_), static_cast<unsigned>(chunks));
     log_sum_parts<false>
@@ -309,7 +283,7 @@ void DeviceCosts::plan_row_sums(const double* phi, const double* psi, double eps
   if (rows_ == 0 || targets == 0) return;
   const std::size_t chunks = chunks_of(columns_);
   const std::size_t size = targets * rows_;
-  with_costs(source_, [&](const auto& costs) {
+  with_costs(*this, [&](const auto& costs) {
     if (chunks == 0) return;
     const dim3 grid(tiles_of(rows_), static_cast<unsigned>(chunks));
     plan_parts<true><<<grid, kTileThreads, 0, stream>>>(costs, {rows_, columns_}, phi, psi, 1 / epsilon,
@@ -327,7 +301,7 @@ void DeviceCosts::plan_column_sums(const double* phi, const double* psi, double 
   if (columns_ == 0 || targets == 0) return;
   const std::size_t chunks = chunks_of(rows_);
   const std::size_t size = targets * columns_;
-  with_costs(source_, [&](const auto& costs) {
+  with_costs(*this, [&](const auto& costs) {
     if (chunks == 0) return;
     const dim3 grid(tiles_of(columns_), static_cast<unsigned>(chunks));
     plan_parts<false><<<grid, kTileThreads, 0, stream>>>(costs, {rows_, columns_}, phi, psi, 1 / epsilon,

@@ -7,13 +7,24 @@
 
 #include "backend/cuda/dense_pass.hpp"
 #include "backend/cuda/online.hpp"
-#include "backend/cuda/runtime.hpp"
 #include "core/range.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda {
 
-struct DeviceMatrix {
-  std::variant<DeviceBuffer<double>, DeviceBuffer<float>> data;  ///< rows x columns, without padding
+/// Rows x columns, without padding: its own, or the caller's, who keeps it.
+class DeviceMatrix {
+ public:
+  template <class T>
+  explicit DeviceMatrix(DeviceBuffer<T> own) : data_(static_cast<const T*>(own.data())), own_(std::move(own)) {}
+  template <class T>
+  explicit DeviceMatrix(const T* of_caller) : data_(of_caller) {}
+
+  [[nodiscard]] std::variant<const double*, const float*> data() const { return data_; }
+
+ private:
+  std::variant<const double*, const float*> data_;
+  std::variant<std::monostate, DeviceBuffer<double>, DeviceBuffer<float>> own_;
 };
 struct DevicePoints {
   DeviceBuffer<double> x, y;
@@ -33,6 +44,7 @@ class DeviceCosts {
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
+  [[nodiscard]] const std::variant<DeviceMatrix, DevicePoints>& source() const { return source_; }
 
   /// to[(i - rows.first) * stride + j] = exp((phi_i + psi_j - C_ij) / epsilon) for the given rows.
   void fill_kernel(Range rows, const double* phi, const double* psi, double epsilon, Storage storage, void* to,

@@ -7,9 +7,9 @@
 #include "backend/cuda/dense_operator.hpp"
 #include "backend/cuda/device_loop.hpp"
 #include "backend/cuda/online.hpp"
-#include "backend/cuda/transfer.hpp"
 #include "backend/cuda/upload.hpp"
 #include "cost/block_points.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "backend/cuda/many_targets.hpp"
-#include "backend/cuda/transfer.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {

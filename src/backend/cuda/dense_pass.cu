@@ -8,8 +8,8 @@
 #include "backend/cuda/dense_rounds.cuh"
 #include "backend/cuda/dense_shape.hpp"
 #include "backend/cuda/finish_rounds.hpp"
-#include "backend/cuda/runtime.hpp"
-#include "backend/cuda/transfer.hpp"
+#include "device/runtime.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace dense {

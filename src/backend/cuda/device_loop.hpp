@@ -6,7 +6,7 @@
 #include "backend/cuda/anderson.hpp"
 #include "backend/cuda/operator.hpp"
 #include "backend/cuda/repeated_graph.hpp"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 #include "kernel/lone_rounds.hpp"
 
 namespace fedsinkhorn::cuda {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cuda/operator.hpp"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda {
 

@@ -8,8 +8,8 @@
 #include "backend/cuda/online_direct.cuh"
 #include "backend/cuda/online_tensor.cuh"
 #include "backend/cuda/online_vectors.cuh"
-#include "backend/cuda/runtime.hpp"
-#include "backend/cuda/transfer.hpp"
+#include "device/runtime.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {

@@ -1,7 +1,7 @@
 #include "backend/cuda/online_direct.cuh"
 
 #include "backend/cuda/online_exp2.cuh"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda::online {
 namespace {

@@ -1,6 +1,6 @@
 #include "backend/cuda/online_fragments.cuh"
 
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda::online {
 namespace {

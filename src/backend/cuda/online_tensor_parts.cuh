@@ -5,7 +5,7 @@
 #include "backend/cuda/online_exp2.cuh"
 #include "backend/cuda/online_job.cuh"
 #include "backend/cuda/online_ptx.cuh"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda::online {
 

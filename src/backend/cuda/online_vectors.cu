@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda::online {
 namespace {

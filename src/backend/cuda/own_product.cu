@@ -4,7 +4,7 @@
 
 #include "backend/cuda/bfloat16_tile.cuh"
 #include "backend/cuda/double_tile.cuh"
-#include "backend/cuda/transfer.hpp"
+#include "device/transfer.hpp"
 
 namespace fedsinkhorn::cuda {
 namespace {

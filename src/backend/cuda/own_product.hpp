@@ -4,7 +4,7 @@
 #include <cuda_bf16.h>
 
 #include "backend/cuda/dense_pass.hpp"
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda {
 

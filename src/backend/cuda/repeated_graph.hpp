@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda {
 

@@ -1,10 +1,14 @@
 #include "backend/cuda/upload.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <variant>
+#include <vector>
 
-#include "backend/cuda/transfer.hpp"
 #include "cost/block_points.hpp"
 #include "cost/cost_input.hpp"
+#include "cost/device_input.hpp"
+#include "device/transfer.hpp"
 #include "fedsinkhorn/error.hpp"
 
 namespace fedsinkhorn::cuda {
@@ -34,6 +38,42 @@ DeviceBuffer<T> upload_matrix(const CostSource& cost, int threads, const Stream&
   return matrix;
 }
 
+/// Some rows and columns of a matrix, by their places in it. is_transposed: to[i, j] = from[j, i].
+template <class T>
+__global__ void gather_entries(const T* from, std::size_t pitch, const std::size_t* rows, std::size_t row_count,
+                               const std::size_t* columns, std::size_t column_count, bool is_transposed, T* to) {
+  for (std::size_t i = blockIdx.x; i < row_count; i += gridDim.x) {
+    for (std::size_t j = threadIdx.x; j < column_count; j += blockDim.x) {
+      const std::size_t at = is_transposed ? columns[j] * pitch + rows[i] : rows[i] * pitch + columns[j];
+      to[i * column_count + j] = from[at];
+    }
+  }
+}
+
+/// The block of a matrix that lies on the current device.
+DeviceMatrix block_on_device(const CostBlock& block, const DeviceCostMatrix& given, const Stream& stream) {
+  const std::optional<std::size_t> first_row = piece_on_device(block, given.device);
+  std::vector<std::size_t> rows = block.rows;
+  std::vector<std::size_t> columns = block.columns;
+  for (std::size_t& held : block.transposed ? columns : rows) held -= block.first_held;
+  return std::visit(
+      [&]<class T>(const MatrixView<T>& view) {
+        if (first_row) return DeviceMatrix(view.row(*first_row));
+        DeviceBuffer<T> matrix(rows.size() * columns.size());
+        if (matrix.size() == 0) return DeviceMatrix(std::move(matrix));
+        const DeviceBuffer<std::size_t> row_places = on_device(rows);
+        const DeviceBuffer<std::size_t> column_places = on_device(columns);
+        const auto blocks = static_cast<unsigned>(std::min<std::size_t>(rows.size(), 4096));
+        gather_entries<<<blocks, 256, 0, stream.get()>>>(view.data, view.columns, row_places.data(), rows.size(),
+                                                         column_places.data(), columns.size(), block.transposed,
+                                                         matrix.data());
+        check(cudaGetLastError(), "gathering costs");
+        stream.wait();
+        return DeviceMatrix(std::move(matrix));
+      },
+      given.matrix);
+}
+
 /// Below, a metric that is none of some others is taken for the last one.
 void require_known(Metric metric) {
   switch (metric) {
@@ -56,11 +96,16 @@ DeviceCosts upload_costs(const CostBlock& block, const cpu::Simd& simd, int thre
             DevicePoints{on_device(points.x), on_device(points.y), static_cast<int>(points.dimension), points.metric,
                          points.unit}};
   }
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  if (const DeviceCostMatrix* given = block.costs->device_matrix(); given != nullptr && given->device == device) {
+    return {n, m, block_on_device(block, *given, stream)};
+  }
   const std::unique_ptr<CostSource> cost = make_cost_source(block, simd);
   if (block.costs->shape().entry_bytes == sizeof(float)) {
-    return {n, m, DeviceMatrix{upload_matrix<float>(*cost, threads, stream)}};
+    return {n, m, DeviceMatrix(upload_matrix<float>(*cost, threads, stream))};
   }
-  return {n, m, DeviceMatrix{upload_matrix<double>(*cost, threads, stream)}};
+  return {n, m, DeviceMatrix(upload_matrix<double>(*cost, threads, stream))};
 }
 
 double uploaded_bytes(std::size_t rows, std::size_t columns, std::size_t dimension, std::size_t entry_bytes) {

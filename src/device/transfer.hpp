@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/cuda/runtime.hpp"
+#include "device/runtime.hpp"
 
 namespace fedsinkhorn::cuda {
 

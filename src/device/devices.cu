@@ -1,4 +1,4 @@
-#include "backend/cuda/device.hpp"
+#include "device/devices.hpp"
 
 #include <cuda_runtime.h>
 

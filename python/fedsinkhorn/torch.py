@@ -37,7 +37,7 @@ class _OfPoints(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, X, Y, a, b, value, settings):
-        ctx.tensors = (X, Y, a, b)
+        ctx.save_for_backward(X, Y, a, b)  # so that PyTorch notices if they are changed before backward
         if value == "divergence":
             ctx.solved = divergence(X, Y, a, b, **settings)
             number = ctx.solved.value
@@ -49,7 +49,7 @@ class _OfPoints(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, factor):
-        X, Y, a, b = ctx.tensors
+        X, Y, a, b = ctx.saved_tensors
         needs_X, needs_Y, needs_a, needs_b = ctx.needs_input_grad[:4]
         points = ctx.solved.gradients() if needs_X or needs_Y else (None, None)
         masses = ctx.solved.mass_gradients() if needs_a or needs_b else (None, None)
@@ -62,7 +62,7 @@ class _OfCosts(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, C, a, b, value, settings):
-        ctx.tensors = (C, a, b)
+        ctx.save_for_backward(C, a, b)
         ctx.solved = solve(C, a, b, **settings)
         values = [getattr(target.cost, value) for target in ctx.solved.per_target]
         ctx.has_targets = b is not None and b.dim() == 2
@@ -71,7 +71,7 @@ class _OfCosts(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, factor):
-        C, a, b = ctx.tensors
+        C, a, b = ctx.saved_tensors
         needs_C, needs_a, needs_b = ctx.needs_input_grad[:3]
         factors = factor.reshape(-1)
         gradient_C = gradient_a = None

@@ -80,6 +80,19 @@ def test_capsules_that_are_not_of_a_gpu_are_refused():
         fedsinkhorn.solve(torch.rand(3, 4), epsilon=0.1).plan.dense(out=torch.empty(3, 4))
 
 
+@pytest.mark.parametrize("changed", range(4))
+def test_tensors_that_change_before_backward_are_noticed(changed):
+    X, Y = points(5, 1), points(4, 2)
+    a, b = (torch.full((n,), 1 / n, dtype=torch.float64) for n in (5, 4))
+    costs = torch.cdist(X, Y).detach().square().requires_grad_()
+    loss = sinkhorn_loss(X, Y, a, b, epsilon=0.1)
+    value = sinkhorn_value(costs, a, b, epsilon=0.1)
+    with torch.no_grad():
+        (X, Y, a, costs)[changed].mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        (value if changed == 3 else loss).backward()
+
+
 def test_second_derivatives_are_refused():
     X = points(5, 1)
     (gradient,) = torch.autograd.grad(sinkhorn_loss(X, points(4, 2).detach(), epsilon=0.1), X, create_graph=True)

@@ -68,6 +68,8 @@ def inputs_of(C, a, b, epsilon, metric, options, initial_g=None, mass_tolerance=
             raise InputError("metric: costs were given, not points; give points (X, Y), or leave it out")
         inputs["C"] = _costs_of(C, options)
     if a is not None:
+        if "C" in inputs and getattr(a, "ndim", 1) == 2:
+            raise InputError("a: has 2 dimensions; give 1, and points as a pair: (X, Y), a, b")
         inputs["a"] = as_numbers("a", a, (1,), float64=True)
     if b is not None:
         inputs["b"] = as_numbers("b", b, (1, 2), float64=True)

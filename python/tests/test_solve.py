@@ -192,6 +192,7 @@ def test_bad_options_are_named(costs, options, message):
     ((np.zeros((2, 2)), [1, 2, 3]), "a: has 3 masses"), ((np.zeros((2, 2)), [-1, 2]), "a: "),
     ((np.zeros((2, 2)), None, [0.5, np.nan]), "b: "), ((np.zeros((2, 2)), [0.5, 0.5], [1, 1]), ""),
     ((np.zeros((2, 2)), [[1, 2]]), "a: has 2 dimensions; give 1"),
+    ((np.zeros((2, 3)), np.zeros((4, 3))), "a: has 2 dimensions; give 1, and points as a pair: (X, Y), a, b"),
     (((np.zeros(3), np.zeros((2, 2))),), "X: has 1 dimensions"), (((np.zeros((3, 2)), np.zeros((2, 3))),), ""),
     (((np.full((2, 2), np.nan), np.zeros((2, 2))),), "X: "),
     ((np.ma.masked_array(np.zeros((2, 2)), [[0, 1], [0, 0]]),), "C: is masked")])

@@ -8,6 +8,7 @@ What differs from POT, and what is ignored, is listed in docs/python.md ("In pla
 import contextlib
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -131,6 +132,22 @@ def _log_of(result, reg, M):
     return log
 
 
+def _nan_for(M, b, log, is_loss):
+    """With reg=0 POT's loops break down, warn and return NaN, whatever `warn` is; so do we."""
+    warnings.warn("numerical errors at iteration 0: reg is 0, so the result is NaN", stacklevel=3)
+    shape = as_numbers("M", M, (2,), fortran=True).shape
+    targets = np.shape(b)[1:]
+    answer = _like(M, np.full(targets if is_loss or targets else shape, np.nan))
+    f, g = (np.full((lines, *targets), np.nan) for lines in shape)
+    error = np.array([np.nan])
+    failed = SimpleNamespace(f=f, g=g, iterations=0, trace={"error_a": error, "error_b": error})
+    return (answer, _log_of(failed, 1.0, M)) if log else answer
+
+
+def _is_zero(reg):
+    return np.ndim(reg) == 0 and reg == 0
+
+
 def _refuse_gradients(function, *tensors):
     if any(getattr(tensor, "requires_grad", False) for tensor in tensors):
         warnings.warn(f"{function}: gradients do not flow through a plan; use sinkhorn2 or fedsinkhorn.torch",
@@ -143,6 +160,8 @@ def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ver
     Other arguments of POT's solvers (tau, epsilon0, ...) are ignored."""
     _check_method(method, _METHODS)
     _refuse_gradients("sinkhorn", a, b, M)
+    if _is_zero(reg):
+        return _nan_for(M, _masses(b), log, is_loss=False)
     with _named(**_OF_SINKHORN):
         result = _solve(M, _masses(a), _masses(b), **_settings(reg, numItermax, stopThr, verbose, warmstart))
     _warn_of(result.status, warn)
@@ -158,6 +177,8 @@ def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ve
     """As ot.sinkhorn2: <P, M>, one for each column of b. Its tensors can be differentiated, by the envelope theorem."""
     _check_method(method, _METHODS_OF_LOSSES)
     a, b = _masses(a), _masses(b)
+    if _is_zero(reg):
+        return _nan_for(M, b, log, is_loss=True)
     settings = _settings(reg, numItermax, stopThr, verbose, warmstart)
     with _named(**_OF_SINKHORN):
         if not log and any(getattr(tensor, "requires_grad", False) for tensor in (a, b, M)):

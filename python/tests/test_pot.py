@@ -34,6 +34,20 @@ def test_sinkhorn_logs_what_pot_logs(costs, masses):
     assert again["niter"] < ours["niter"]
 
 
+def test_no_regularisation_is_a_warning_and_nan(costs, masses):
+    several = np.stack([masses[1], masses[1]], 1)
+    with pytest.warns(UserWarning, match="reg is 0"):
+        plan, log = pot.sinkhorn(*masses, costs.astype(np.float32), 0, warn=False, log=True)
+    assert plan.shape == costs.shape and plan.dtype == np.float32 and np.isnan(plan).all()
+    assert log["u"].shape == (40,) and log["v"].shape == (30,) and log["niter"] == 0
+    for call in (pot.sinkhorn, pot.sinkhorn2):
+        with pytest.warns(UserWarning, match="reg is 0"):
+            losses = call(masses[0], several, costs, 0.0)
+        assert losses.shape == (2,) and np.isnan(losses).all()
+    with pytest.warns(UserWarning, match="reg is 0"):
+        assert np.isnan(pot.sinkhorn2([], [], costs, 0))
+
+
 def test_sinkhorn2_gives_the_losses_of_pot(costs, masses, rng):
     a, b = masses
     assert pot.sinkhorn2(a, b, costs, 0.05) == pytest.approx(float(ot.sinkhorn2(a, b, costs, 0.05)), rel=1e-7)
@@ -74,7 +88,7 @@ def test_solve_has_the_values_of_its_plan(clouds, costs, masses):
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda C: pot.sinkhorn([], [], C, 0), "reg: "),
+    (lambda C: pot.sinkhorn([], [], C, -1), "reg: "),
     (lambda C: pot.sinkhorn([], [], C * np.nan, 1), "M: "),
     (lambda C: pot.sinkhorn([], [], C, 1, numItermax=0), "numItermax: "),
     (lambda C: pot.sinkhorn([], [], C, 1, stopThr=-1), "stopThr: "),

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fedsinkhorn/error.hpp"
-#include "topology/topologies.hpp"
+#include <limits>
 
 namespace fedsinkhorn {
 namespace {
@@ -32,18 +31,6 @@ TEST(CheckedSize, Sums) {
   EXPECT_EQ(sum_of({}), 0U);
   EXPECT_EQ(sum_of({kMost - 1, 1}), kMost);
   EXPECT_EQ(sum_of({kMost, 1}), std::nullopt);
-}
-
-// 9223372036854775809 x 2 wraps to 2.
-TEST(CheckedSize, AGridThatWrapsToTheNumberOfClientsIsRefused) {
-  const GridShape wraps{(std::size_t{1} << 63U) + 1, 2};
-  try {
-    (void)grid_shape(2, wraps);
-    FAIL() << "accepted";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("grid: 9223372036854775809x2"), std::string::npos) << error.what();
-  }
-  EXPECT_EQ(grid_shape(6, {2, 3}).columns, 3U);
 }
 
 }  // namespace

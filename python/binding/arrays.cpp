@@ -1,5 +1,7 @@
 #include "arrays.hpp"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "fedsinkhorn/error.hpp"
@@ -7,95 +9,154 @@
 namespace fedsinkhorn::python {
 namespace {
 
-bool has_flags(const py::array& array, int flags) { return (array.flags() & flags) == flags; }
-
-bool is_ready(const py::array& array) {
-  return has_flags(array, py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_);
-}
-
-template <class Number>
-bool holds(const py::array& array) {
-  return py::isinstance<py::array_t<Number>>(array);
-}
-
-std::size_t length(const py::array& array, py::ssize_t axis) { return static_cast<std::size_t>(array.shape(axis)); }
-
-void require_ready(const py::array& array, const std::string& name, py::ssize_t dimensions) {
-  if (array.ndim() != dimensions) {
-    throw InputError(name, "has " + std::to_string(array.ndim()) + " dimensions", "give " + std::to_string(dimensions));
+/// What the buffer protocol says of an array.
+class ArrayBuffer {
+ public:
+  /// flags: PyBUF_...
+  ArrayBuffer(const py::object& array, const std::string& name, int flags = PyBUF_FORMAT | PyBUF_STRIDES) {
+    if (PyObject_GetBuffer(array.ptr(), &buffer_, flags) == 0) return;
+    PyErr_Clear();
+    throw InputError(name, "is no array");
   }
-  if (!is_ready(array)) throw InputError(name, "is not in C order");
+  ~ArrayBuffer() { PyBuffer_Release(&buffer_); }
+  ArrayBuffer(const ArrayBuffer&) = delete;
+  ArrayBuffer& operator=(const ArrayBuffer&) = delete;
+
+  [[nodiscard]] std::size_t dimensions() const { return static_cast<std::size_t>(buffer_.ndim); }
+  [[nodiscard]] std::size_t length(std::size_t axis) const { return static_cast<std::size_t>(buffer_.shape[axis]); }
+  /// order: 'C' or 'F'
+  [[nodiscard]] bool is_in_order(char order) const { return PyBuffer_IsContiguous(&buffer_, order) != 0; }
+  [[nodiscard]] void* memory() const { return buffer_.buf; }
+
+  template <class T>
+  [[nodiscard]] bool holds() const {
+    const std::string_view format = buffer_.format == nullptr ? "B" : buffer_.format;
+    return format == py::format_descriptor<T>::format() && reinterpret_cast<std::uintptr_t>(memory()) % alignof(T) == 0;
+  }
+
+ private:
+  Py_buffer buffer_{};
+};
+
+void require_dimensions(const ArrayBuffer& array, const std::string& name, std::size_t dimensions) {
+  if (array.dimensions() == dimensions) return;
+  throw InputError(name, "has " + std::to_string(array.dimensions()) + " dimensions",
+                   "give " + std::to_string(dimensions));
 }
 
-void require_float64(const py::array& array, const std::string& name) {
-  if (!holds<double>(array)) throw InputError(name, "does not have the type float64");
+void require_float64(const ArrayBuffer& array, const std::string& name, std::size_t dimensions) {
+  require_dimensions(array, name, dimensions);
+  if (!array.is_in_order('C')) throw InputError(name, "is not in C order");
+  if (!array.holds<double>()) throw InputError(name, "does not have the type float64");
 }
 
-const double* numbers_of(const py::array& array) { return static_cast<const double*>(array.data()); }
+/// Of the numbers as they lie in memory.
+AnyMatrix matrix_with(const ArrayBuffer& array, const std::string& name, std::size_t rows, std::size_t columns) {
+  if (array.holds<float>()) return MatrixView<float>{static_cast<const float*>(array.memory()), rows, columns};
+  if (array.holds<double>()) return MatrixView<double>{static_cast<const double*>(array.memory()), rows, columns};
+  throw InputError(name, "does not have the type float32 or float64");
+}
+
+/// Numbers that somebody else keeps, as an object with the buffer protocol.
+class KeptNumbers {
+ public:
+  KeptNumbers(std::span<const double> numbers, const ArrayShape& shape, std::shared_ptr<const void> owner)
+      : data_(numbers.data()), shape_(shape.begin(), shape.end()), owner_(std::move(owner)) {}
+
+  [[nodiscard]] py::buffer_info buffer() const {
+    std::vector<py::ssize_t> strides(shape_.size());
+    py::ssize_t stride = sizeof(double);
+    for (std::size_t axis = shape_.size(); axis-- > 0; stride *= shape_[axis]) strides[axis] = stride;
+    return {const_cast<double*>(data_), shape_, strides, true};  // read-only
+  }
+
+ private:
+  const double* data_;
+  std::vector<py::ssize_t> shape_;
+  std::shared_ptr<const void> owner_;
+};
+
+py::module_ numpy() { return py::module_::import("numpy"); }
+
+template <class T>
+constexpr const char* kTypeName = nullptr;
+template <>
+constexpr const char* kTypeName<double> = "float64";
+template <>
+constexpr const char* kTypeName<float> = "float32";
+template <>
+constexpr const char* kTypeName<std::int64_t> = "int64";
+template <>
+constexpr const char* kTypeName<std::size_t> = "uint64";
 
 }  // namespace
 
-CostMatrix costs_of(const py::array& array, const std::string& name) {
+CostMatrix costs_of(const py::object& array, const std::string& name) {
+  const ArrayBuffer buffer(array, name);
+  require_dimensions(buffer, name, 2);
   // A single row or column is in both orders.
-  const bool by_columns = !is_ready(array) && has_flags(array, py::detail::npy_api::NPY_ARRAY_F_CONTIGUOUS_);
-  if (!by_columns) return {.matrix = matrix_of(array, name)};
-  const py::array transposed = array.attr("T");
-  return {.matrix = matrix_of(transposed, name), .by_columns = true};
+  if (buffer.is_in_order('C') || !buffer.is_in_order('F')) return {.matrix = matrix_of(array, name)};
+  return {.matrix = matrix_with(buffer, name, buffer.length(1), buffer.length(0)), .by_columns = true};
 }
 
-AnyMatrix matrix_of(const py::array& array, const std::string& name) {
-  require_ready(array, name, 2);
-  if (holds<float>(array)) {
-    return MatrixView<float>{static_cast<const float*>(array.data()), length(array, 0), length(array, 1)};
-  }
-  require_float64(array, name);
-  return MatrixView<double>{numbers_of(array), length(array, 0), length(array, 1)};
+AnyMatrix matrix_of(const py::object& array, const std::string& name) {
+  const ArrayBuffer buffer(array, name);
+  require_dimensions(buffer, name, 2);
+  if (!buffer.is_in_order('C')) throw InputError(name, "is not in C order");
+  return matrix_with(buffer, name, buffer.length(0), buffer.length(1));
 }
 
-MatrixView<double> float64_matrix_of(const py::array& array, const std::string& name) {
-  require_ready(array, name, 2);
-  require_float64(array, name);
-  return {numbers_of(array), length(array, 0), length(array, 1)};
+MatrixView<double> float64_matrix_of(const py::object& array, const std::string& name) {
+  const ArrayBuffer buffer(array, name);
+  require_float64(buffer, name, 2);
+  return {static_cast<const double*>(buffer.memory()), buffer.length(0), buffer.length(1)};
 }
 
-MatrixView<double> columns_of_masses(const py::array& array, const std::string& name) {
-  if (array.ndim() == 2) return float64_matrix_of(array, name);
+MatrixView<double> columns_of_masses(const py::object& array, const std::string& name) {
+  if (dimensions_of(array, name) == 2) return float64_matrix_of(array, name);
   const std::span<const double> numbers = vector_of(array, name);
   return {numbers.data(), numbers.size(), 1};
 }
 
-std::span<const double> vector_of(const py::array& array, const std::string& name) {
-  require_ready(array, name, 1);
-  require_float64(array, name);
-  return {numbers_of(array), length(array, 0)};
+std::span<const double> vector_of(const py::object& array, const std::string& name) {
+  const ArrayBuffer buffer(array, name);
+  require_float64(buffer, name, 1);
+  return {static_cast<const double*>(buffer.memory()), buffer.length(0)};
 }
 
-py::array view_of(const std::vector<double>& numbers, std::vector<py::ssize_t> shape,
-                  const std::shared_ptr<const void>& owner) {
-  auto* kept = std::make_unique<std::shared_ptr<const void>>(owner).release();
-  const py::capsule base(kept, [](void* memory) {
-    std::unique_ptr<std::shared_ptr<const void>>(static_cast<std::shared_ptr<const void>*>(memory));
-  });
-  py::array array(py::dtype::of<double>(), std::move(shape), numbers.data(), base);
-  py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
-  return array;
+std::size_t dimensions_of(const py::object& array, const std::string& name) {
+  return ArrayBuffer(array, name).dimensions();
 }
 
-py::array array_of(std::vector<double> numbers, std::vector<py::ssize_t> shape) {
-  auto kept = std::make_unique<std::vector<double>>(std::move(numbers));
-  const double* data = kept->data();
-  const py::capsule base(kept.release(), [](void* memory) {
-    std::unique_ptr<std::vector<double>>(static_cast<std::vector<double>*>(memory));
-  });
-  return py::array(py::dtype::of<double>(), std::move(shape), data, base);
+template <class T>
+NewArray<T> new_array(const ArrayShape& shape) {
+  py::tuple lengths(shape.size());
+  std::size_t size = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    lengths[axis] = py::int_(shape[axis]);
+    size *= shape[axis];
+  }
+  py::object array = numpy().attr("empty")(lengths, kTypeName<T>);
+  const ArrayBuffer buffer(array, "numpy.empty", PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+  return {std::move(array), {static_cast<T*>(buffer.memory()), size}};
+}
+template NewArray<double> new_array(const ArrayShape& shape);
+template NewArray<float> new_array(const ArrayShape& shape);
+template NewArray<std::int64_t> new_array(const ArrayShape& shape);
+template NewArray<std::size_t> new_array(const ArrayShape& shape);
+
+py::object array_of(std::span<const double> numbers, const ArrayShape& shape) {
+  NewArray<double> copy = new_array<double>(shape);
+  std::ranges::copy(numbers, copy.memory.begin());
+  return std::move(copy.array);
 }
 
-py::array_t<double> new_matrix(std::size_t rows, std::size_t columns) {
-  return py::array_t<double>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(columns)});
+py::object view_of(std::span<const double> numbers, const ArrayShape& shape, std::shared_ptr<const void> owner) {
+  return numpy().attr("asarray")(py::cast(KeptNumbers(numbers, shape, std::move(owner))));
 }
 
-std::span<double> memory_of(py::array_t<double>& array) {
-  return {array.mutable_data(), static_cast<std::size_t>(array.size())};
+void bind_arrays(py::module_& module) {
+  py::class_<KeptNumbers>(module, "KeptNumbers", py::buffer_protocol()).def_buffer(&KeptNumbers::buffer);
 }
 
 }  // namespace fedsinkhorn::python

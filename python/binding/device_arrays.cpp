@@ -2,6 +2,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include "arrays.hpp"
 #include "device/device_matrix.hpp"
 #include "device/devices.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -65,16 +66,15 @@ DeviceRows DeviceArray::rows() const {
       matrix_.matrix);
 }
 
-py::array DeviceArray::on_host() const {
+py::object DeviceArray::on_host() const {
   return std::visit(
-      [&]<class T>(const MatrixView<T>& view) -> py::array {
-        py::array_t<T> copy({static_cast<py::ssize_t>(view.rows), static_cast<py::ssize_t>(view.columns)});
-        T* to = copy.mutable_data();
+      [&]<class T>(const MatrixView<T>& view) -> py::object {
+        NewArray<T> copy = new_array<T>({view.rows, view.columns});
         {
           const py::gil_scoped_release no_gil;
-          cuda::copy_to_host(matrix_, to);
+          cuda::copy_to_host(matrix_, copy.memory.data());
         }
-        return copy;
+        return std::move(copy.array);
       },
       matrix_.matrix);
 }

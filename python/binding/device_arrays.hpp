@@ -1,7 +1,6 @@
 // Arrays of others in the memory of a CUDA device, by DLPack.
 #pragma once
 
-#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
@@ -31,7 +30,7 @@ class DeviceArray {
   /// As memory to write to.
   [[nodiscard]] DeviceRows rows() const;
   /// A copy on the host, as a NumPy array.
-  [[nodiscard]] py::array on_host() const;
+  [[nodiscard]] py::object on_host() const;
 
  private:
   struct Release {

@@ -11,26 +11,17 @@
 #include "numbers.hpp"
 
 namespace fedsinkhorn::python {
-namespace {
-
-py::array array_named(const py::object& value, const char* name) {
-  if (!py::isinstance<py::array>(value)) throw InputError(name, "is no array");
-  return py::reinterpret_borrow<py::array>(value);
-}
-
-}  // namespace
 
 GivenProblem::GivenProblem(const py::dict& inputs) {
   problem.names = {.cost = "C", .x = "X", .y = "Y", .initial_g = "initial_g"};
   set_costs(inputs);
-  if (const py::object a = find(inputs, "a")) problem.a = vector_of(array_named(a, "a"), "a");
+  if (const py::object a = find(inputs, "a")) problem.a = vector_of(a, "a");
   if (const py::object b = find(inputs, "b")) {
-    const py::array masses = array_named(b, "b");
-    problem.b = columns_of_masses(masses, "b");
-    several_targets = masses.ndim() == 2;
+    problem.b = columns_of_masses(b, "b");
+    several_targets = dimensions_of(b, "b") == 2;
   }
   if (const py::object g = find(inputs, "initial_g")) {
-    problem.initial_g = columns_of_masses(array_named(g, "initial_g"), "initial_g");
+    problem.initial_g = columns_of_masses(g, "initial_g");
   }
   problem.epsilon = real_number(inputs["epsilon"], "epsilon");
   if (inputs.contains("mass_tolerance")) {
@@ -57,7 +48,7 @@ void GivenProblem::set_costs(const py::dict& inputs) {
       problem.cost = costs.cast<const DeviceArray&>().matrix();
       return;
     }
-    problem.cost = costs_of(array_named(costs, "C"), "C");
+    problem.cost = costs_of(costs, "C");
     return;
   }
   const py::object x = find(inputs, "X");
@@ -66,7 +57,7 @@ void GivenProblem::set_costs(const py::dict& inputs) {
   const std::string metric = text_of(inputs["metric"], "metric");
   const auto found = choice_named<Metric>(metric);
   if (!found) throw InputError("metric", "unknown name '" + metric + "'", "choose " + alternatives<Metric>());
-  problem.cost = PointClouds{matrix_of(array_named(x, "X"), "X"), matrix_of(array_named(y, "Y"), "Y"), *found};
+  problem.cost = PointClouds{matrix_of(x, "X"), matrix_of(y, "Y"), *found};
 }
 
 void GivenProblem::set_parts(const py::dict& inputs) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "arrays.hpp"
+#include "build_info.hpp"
 #include "cost_models.hpp"
 #include "device_arrays.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -47,8 +49,10 @@ void bind_errors(py::module_& module) {
 
 PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = std::string(version());
+  module.attr("has_mpi") = build_info::kMpi;
   bind_errors(module);
   module.def("options", &fedsinkhorn::python::described_options);
+  fedsinkhorn::python::bind_arrays(module);
   fedsinkhorn::python::bind_device_arrays(module);
   fedsinkhorn::python::bind_solved(module);
   fedsinkhorn::python::bind_solving(module);

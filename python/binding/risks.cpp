@@ -22,30 +22,29 @@ namespace {
 /// Keeps the arrays alive that the problem refers to.
 struct GivenRisk {
   RiskProblem problem;
-  std::vector<py::array> arrays;
+  std::vector<py::object> arrays;
 
   /// Null if it was not given.
-  [[nodiscard]] const py::array* find(const py::dict& inputs, const char* name) {
-    const py::object value = inputs[name];
-    if (value.is_none()) return nullptr;
-    if (!py::isinstance<py::array>(value)) throw InputError(name, "is no array");
-    arrays.push_back(py::reinterpret_borrow<py::array>(value));
-    return &arrays.back();
+  [[nodiscard]] py::object find(const py::dict& inputs, const char* name) {
+    py::object value = inputs[name];
+    if (value.is_none()) return {};
+    arrays.push_back(value);
+    return value;
   }
 };
 
 void set_costs(const py::dict& inputs, GivenRisk& given) {
   RiskProblem& problem = given.problem;
-  if (const py::array* costs = given.find(inputs, "costs")) {
-    problem.costs = matrix_of(*costs, "costs");
+  if (const py::object costs = given.find(inputs, "costs")) {
+    problem.costs = matrix_of(costs, "costs");
     return;
   }
-  if (const py::array* returns = given.find(inputs, "returns")) problem.returns = matrix_of(*returns, "returns");
-  if (const py::array* scenarios = given.find(inputs, "scenarios")) {
-    problem.scenarios = matrix_of(*scenarios, "scenarios");
+  if (const py::object returns = given.find(inputs, "returns")) problem.returns = matrix_of(returns, "returns");
+  if (const py::object scenarios = given.find(inputs, "scenarios")) {
+    problem.scenarios = matrix_of(scenarios, "scenarios");
   }
-  if (const py::array* covariance = given.find(inputs, "covariance")) {
-    problem.covariance = float64_matrix_of(*covariance, "covariance");
+  if (const py::object covariance = given.find(inputs, "covariance")) {
+    problem.covariance = float64_matrix_of(covariance, "covariance");
   }
   const std::string cost = text_of(inputs["cost"], "cost");
   const auto found = choice_named<RiskCost>(cost);
@@ -55,15 +54,14 @@ void set_costs(const py::dict& inputs, GivenRisk& given) {
 
 GivenRisk risk_from(const py::dict& inputs) {
   GivenRisk given;
-  given.arrays.reserve(16);  // views of arrays, not of this vector, but find() gives pointers into it
   RiskProblem& problem = given.problem;
   problem.names.scenario_losses = "scenario_losses";
   problem.names.return_losses = "return_losses";
   problem.names.stress_marginal = "stress_marginal";
   set_costs(inputs, given);
   const auto numbers = [&](const char* name) {
-    const py::array* array = given.find(inputs, name);
-    return array == nullptr ? std::span<const double>{} : vector_of(*array, name);
+    const py::object array = given.find(inputs, name);
+    return array ? vector_of(array, name) : std::span<const double>{};
   };
   problem.weights = numbers("weights");
   problem.scenario_losses = numbers("scenario_losses");
@@ -80,9 +78,7 @@ GivenRisk risk_from(const py::dict& inputs) {
 
 py::dict risk_result(const RiskResult& result, const RiskProblem& problem, const Options& options) {
   const bool has_weights = !problem.weights.empty();
-  const auto copy = [](const std::vector<double>& numbers) {
-    return array_of(numbers, {static_cast<py::ssize_t>(numbers.size())});
-  };
+  const auto copy = [](const std::vector<double>& numbers) { return array_of(numbers, {numbers.size()}); };
   py::dict answer;
   answer["summary"] =
       risk_summary_json(result, {.epsilon = problem.epsilon,
@@ -102,23 +98,22 @@ py::dict risk_of(const py::dict& inputs, const py::dict& given_options, bool is_
   GivenRisk given = risk_from(inputs);
   RiskOptions options;
   options.options = options_from(given_options);
-  if (const py::array* radii = given.find(inputs, "radii")) {
-    const std::span<const double> numbers = vector_of(*radii, "radii");
+  if (const py::object radii = given.find(inputs, "radii")) {
+    const std::span<const double> numbers = vector_of(radii, "radii");
     options.radii.assign(numbers.begin(), numbers.end());
   }
-  const py::array* stress = given.find(inputs, "stress_marginal");
-  const StressMarginal marginal{.b = stress == nullptr ? std::span<const double>{}
-                                                       : vector_of(*stress, "stress_marginal")};
+  const py::object stress = given.find(inputs, "stress_marginal");
+  const StressMarginal marginal{.b = stress ? vector_of(stress, "stress_marginal") : std::span<const double>{}};
   Follower follower(py::none{});
   follower.follow(options.options);
   std::optional<RiskResult> result;
   const auto work = [&] {
     if (with_mpi) {
       MpiSession session(options.options.timeout);
-      result = stress == nullptr ? worst_case(given.problem, options, session)
-                                 : stressed_plan(given.problem, marginal, options, session);
+      result = stress ? stressed_plan(given.problem, marginal, options, session)
+                      : worst_case(given.problem, options, session);
     } else {
-      result = stress == nullptr ? worst_case(given.problem, options) : stressed_plan(given.problem, marginal, options);
+      result = stress ? stressed_plan(given.problem, marginal, options) : worst_case(given.problem, options);
     }
   };
   try {

@@ -15,8 +15,6 @@
 namespace fedsinkhorn::python {
 namespace {
 
-py::ssize_t signed_size(std::size_t size) { return static_cast<py::ssize_t>(size); }
-
 py::tuple errors_of(const MarginalErrors& errors) { return py::make_tuple(errors.a, errors.b); }
 
 /// In the order of the fields of Costs (result.py).
@@ -66,13 +64,13 @@ std::unique_ptr<Solved> Solved::restore(const py::dict& inputs, const py::dict& 
   return std::make_unique<Solved>(GivenProblem(inputs), options_from(options), std::move(result));
 }
 
-py::array Solved::potential(const std::vector<double>& values) const {
-  std::vector<py::ssize_t> shape = {signed_size(values.size() / result_->targets)};
-  if (given_.several_targets) shape.push_back(signed_size(result_->targets));
-  return view_of(values, std::move(shape), result_);
+py::object Solved::potential(const std::vector<double>& values) const {
+  ArrayShape shape = {values.size() / result_->targets};
+  if (given_.several_targets) shape.push_back(result_->targets);
+  return view_of(values, shape, result_);
 }
-py::array Solved::f() const { return potential(result_->f); }
-py::array Solved::g() const { return potential(result_->g); }
+py::object Solved::f() const { return potential(result_->f); }
+py::object Solved::g() const { return potential(result_->g); }
 
 py::dict Solved::facts() const {
   const Result& result = *result_;
@@ -106,10 +104,9 @@ py::dict Solved::trace() const {
   const std::vector<TraceRow>& rows = result_->trace;
   const auto column = [&](auto member) {
     using Value = std::remove_cvref_t<decltype(rows.front().*member)>;
-    py::array_t<Value> values(signed_size(rows.size()));
-    Value* out = values.mutable_data();
-    for (const TraceRow& row : rows) *out++ = row.*member;
-    return values;
+    NewArray<Value> values = new_array<Value>({rows.size()});
+    for (std::size_t i = 0; i < rows.size(); ++i) values.memory[i] = rows[i].*member;
+    return std::move(values.array);
   };
   py::dict trace;
   trace["iteration"] = column(&TraceRow::iteration);
@@ -126,7 +123,7 @@ py::dict Solved::trace() const {
 
 py::dict Solved::state() const {
   const Result& result = *result_;
-  const auto copy = [](const std::vector<double>& numbers) { return array_of(numbers, {signed_size(numbers.size())}); };
+  const auto copy = [](const std::vector<double>& numbers) { return array_of(numbers, {numbers.size()}); };
   py::dict state;
   state["rows"] = result.rows;
   state["columns"] = result.columns;
@@ -147,16 +144,15 @@ const Plan& Solved::plan() const {
   return *plan_;
 }
 
-py::array Solved::rows(std::size_t first, std::size_t count, std::size_t target) const {
+py::object Solved::rows(std::size_t first, std::size_t count, std::size_t target) const {
   const Plan& plan = this->plan();
   if (count > rows_here()) throw InputError("plan", "does not have so many rows");
-  py::array_t<double> out = new_matrix(count, result_->columns);
-  const std::span<double> memory = memory_of(out);
+  NewArray<double> out = new_array<double>({count, result_->columns});
   {
     const py::gil_scoped_release no_gil;
-    plan.rows(first, count, target, memory);
+    plan.rows(first, count, target, out.memory);
   }
-  return out;
+  return std::move(out.array);
 }
 
 void Solved::write_rows(std::size_t first, std::size_t count, std::size_t target, const DeviceArray& out) const {
@@ -170,25 +166,24 @@ py::object Solved::device() const {
   return device ? py::object(py::int_(*device)) : py::object(py::none());
 }
 
-py::array Solved::product(Product product, std::size_t out_rows, const py::array& values, std::size_t target) const {
+py::object Solved::product(Product product, std::size_t out_rows, const py::object& values, std::size_t target) const {
   const MatrixView<double> view = float64_matrix_of(values, "values");
   const Plan& plan = this->plan();
-  py::array_t<double> out = new_matrix(out_rows, view.columns);
-  const std::span<double> memory = memory_of(out);
+  NewArray<double> out = new_array<double>({out_rows, view.columns});
   {
     const py::gil_scoped_release no_gil;
-    (plan.*product)(view, target, memory);
+    (plan.*product)(view, target, out.memory);
   }
-  return out;
+  return std::move(out.array);
 }
 
-py::array Solved::apply(const py::array& values, std::size_t target) const {
+py::object Solved::apply(const py::object& values, std::size_t target) const {
   return product(&Plan::apply, rows_here(), values, target);
 }
-py::array Solved::apply_transposed(const py::array& values, std::size_t target) const {
+py::object Solved::apply_transposed(const py::object& values, std::size_t target) const {
   return product(&Plan::apply_transposed, result_->columns, values, target);
 }
-py::array Solved::barycentric(const py::array& values, std::size_t target) const {
+py::object Solved::barycentric(const py::object& values, std::size_t target) const {
   return product(&Plan::barycentric, rows_here(), values, target);
 }
 
@@ -209,11 +204,10 @@ py::tuple Solved::point_gradients(std::size_t target) const {
     const py::gil_scoped_release no_gil;
     gradients = fedsinkhorn::point_gradients(given_.problem, *result_, target, options_.threads);
   }
-  const auto matrix = [](std::vector<double> numbers, std::size_t rows) {
-    const auto columns = rows == 0 ? 0 : signed_size(numbers.size() / rows);
-    return array_of(std::move(numbers), {signed_size(rows), columns});
+  const auto matrix = [](std::span<const double> numbers, std::size_t rows) {
+    return array_of(numbers, {rows, rows == 0 ? 0 : numbers.size() / rows});
   };
-  return py::make_tuple(matrix(std::move(gradients.x), rows_here()), matrix(std::move(gradients.y), result_->columns));
+  return py::make_tuple(matrix(gradients.x, rows_here()), matrix(gradients.y, result_->columns));
 }
 
 py::tuple Solved::mass_gradients(std::size_t target) const {
@@ -222,9 +216,7 @@ py::tuple Solved::mass_gradients(std::size_t target) const {
     const py::gil_scoped_release no_gil;
     gradients = fedsinkhorn::mass_gradients(given_.problem, *result_, target, options_.threads);
   }
-  const auto n = signed_size(gradients.a.size());
-  const auto m = signed_size(gradients.b.size());
-  return py::make_tuple(array_of(std::move(gradients.a), {n}), array_of(std::move(gradients.b), {m}));
+  return py::make_tuple(array_of(gradients.a, {gradients.a.size()}), array_of(gradients.b, {gradients.b.size()}));
 }
 
 void bind_solved(py::module_& module) {

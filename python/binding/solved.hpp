@@ -1,7 +1,6 @@
 // A solved problem: the result, and its plan on demand.
 #pragma once
 
-#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <memory>
@@ -27,20 +26,20 @@ class Solved {
   [[nodiscard]] const Result& result() const { return *result_; }
   [[nodiscard]] const Problem& problem() const { return given_.problem; }
 
-  [[nodiscard]] py::array f() const;
-  [[nodiscard]] py::array g() const;
+  [[nodiscard]] py::object f() const;
+  [[nodiscard]] py::object g() const;
   [[nodiscard]] py::dict facts() const;  ///< status, costs, errors, by target and together
   [[nodiscard]] py::dict trace() const;
   [[nodiscard]] py::dict state() const;       ///< what the plan is computed from
   [[nodiscard]] std::string summary() const;  ///< summary.json of the command line
   [[nodiscard]] py::object device() const;    ///< the number of the device that computes the plan, or None
 
-  [[nodiscard]] py::array rows(std::size_t first, std::size_t count, std::size_t target) const;
+  [[nodiscard]] py::object rows(std::size_t first, std::size_t count, std::size_t target) const;
   /// The same into the memory of the plan's device.
   void write_rows(std::size_t first, std::size_t count, std::size_t target, const DeviceArray& out) const;
-  [[nodiscard]] py::array apply(const py::array& values, std::size_t target) const;
-  [[nodiscard]] py::array apply_transposed(const py::array& values, std::size_t target) const;
-  [[nodiscard]] py::array barycentric(const py::array& values, std::size_t target) const;
+  [[nodiscard]] py::object apply(const py::object& values, std::size_t target) const;
+  [[nodiscard]] py::object apply_transposed(const py::object& values, std::size_t target) const;
+  [[nodiscard]] py::object barycentric(const py::object& values, std::size_t target) const;
   /// The plan of other rows under the same g; inputs: C, or X and metric.
   [[nodiscard]] std::unique_ptr<Solved> extend(const py::dict& inputs) const;
   [[nodiscard]] py::tuple point_gradients(std::size_t target) const;
@@ -49,9 +48,9 @@ class Solved {
  private:
   using Product = void (Plan::*)(MatrixView<double>, std::size_t, std::span<double>) const;
   [[nodiscard]] std::size_t rows_here() const { return result_->f.size() / result_->targets; }
-  [[nodiscard]] py::array potential(const std::vector<double>& values) const;
-  [[nodiscard]] py::array product(Product product, std::size_t out_rows, const py::array& values,
-                                  std::size_t target) const;
+  [[nodiscard]] py::object potential(const std::vector<double>& values) const;
+  [[nodiscard]] py::object product(Product product, std::size_t out_rows, const py::object& values,
+                                   std::size_t target) const;
   [[nodiscard]] const Plan& plan() const;
 
   GivenProblem given_;

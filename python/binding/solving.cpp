@@ -70,7 +70,7 @@ class SolvedDivergence {
       gradients = fedsinkhorn::point_gradients(given_.problem, divergence_, threads_);
     }
     const auto& clouds = std::get<PointClouds>(given_.problem.cost);
-    return py::make_tuple(points_like(clouds.x, std::move(gradients.x)), points_like(clouds.y, std::move(gradients.y)));
+    return py::make_tuple(points_like(clouds.x, gradients.x), points_like(clouds.y, gradients.y));
   }
   [[nodiscard]] py::tuple mass_gradients() const {
     MassGradients gradients;
@@ -78,15 +78,12 @@ class SolvedDivergence {
       const py::gil_scoped_release no_gil;
       gradients = fedsinkhorn::mass_gradients(given_.problem, divergence_, threads_);
     }
-    const auto n = static_cast<py::ssize_t>(gradients.a.size());
-    const auto m = static_cast<py::ssize_t>(gradients.b.size());
-    return py::make_tuple(array_of(std::move(gradients.a), {n}), array_of(std::move(gradients.b), {m}));
+    return py::make_tuple(array_of(gradients.a, {gradients.a.size()}), array_of(gradients.b, {gradients.b.size()}));
   }
 
  private:
-  static py::array points_like(const AnyMatrix& points, std::vector<double> numbers) {
-    return array_of(std::move(numbers),
-                    {static_cast<py::ssize_t>(rows_of(points)), static_cast<py::ssize_t>(columns_of(points))});
+  static py::object points_like(const AnyMatrix& points, std::span<const double> numbers) {
+    return array_of(numbers, {rows_of(points), columns_of(points)});
   }
 
   GivenProblem given_;

@@ -20,6 +20,11 @@ _CUDA = 2
 _DEFAULT_STREAM = 1
 
 
+def is_text(value, *texts):
+    """Whether it is one of these texts. Arrays, which compare element by element, are not."""
+    return isinstance(value, str) and value in texts
+
+
 def _on_host(value):
     """What lies on a device is copied from it."""
     device = getattr(value, "__dlpack_device__", None)

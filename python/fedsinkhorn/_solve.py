@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from . import _core
-from ._arrays import as_numbers, on_device
+from ._arrays import as_numbers, is_text, on_device
 from ._core import InputError
 from .progress import bar_for
 from .result import Result, check_on_failure, report_failure
@@ -53,7 +53,7 @@ def _mass_tolerance(given, a, b):
 
 
 def _costs_of(C, options):
-    there = on_device("C", C) if options.get("backend", "auto") != "cpu" else None
+    there = None if is_text(options.get("backend"), "cpu") else on_device("C", C)
     return as_numbers("C", C, (2,), fortran=True) if there is None else there
 
 
@@ -64,7 +64,7 @@ def inputs_of(C, a, b, epsilon, metric, options, initial_g=None, mass_tolerance=
         inputs["Y"] = inputs["X"] if C[1] is C[0] else as_numbers("Y", C[1], (2,))
         inputs["metric"] = metric
     else:
-        if metric != "sqeuclidean":
+        if not is_text(metric, "sqeuclidean"):
             raise InputError("metric: costs were given, not points; give points (X, Y), or leave it out")
         inputs["C"] = _costs_of(C, options)
     if a is not None:
@@ -80,6 +80,8 @@ def inputs_of(C, a, b, epsilon, metric, options, initial_g=None, mass_tolerance=
 
 def check_comm(comm):
     """The library's clients are all processes that mpirun started."""
+    if not _core.has_mpi:
+        raise InputError("comm: this package was built without MPI, as wheels are; build it with the MPI of your mpi4py")
     try:
         from mpi4py import MPI
     except ImportError as error:

@@ -96,13 +96,31 @@ class _Printer:
         print(f"{progress.iteration:5d}|{max(progress.error_a, progress.error_b):8e}|")
 
 
+def _number(name, value):
+    """Also of arrays and tensors that have just one."""
+    try:
+        if not isinstance(value, (str, bytes)):
+            return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{name}: a {type(value).__name__} was given; give a number")
+
+
+def _second_of(name, pair):
+    try:
+        _, second = pair
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: is no pair; give one for a and one for b") from None
+    return second
+
+
 def _settings(reg, iterations, threshold, verbose, warmstart):
     """POT stops by the L2 norm."""
     settings = dict(epsilon=reg, max_iterations=iterations, tolerance=threshold, norm="l2", on_failure="ignore")
     if verbose:
         settings.update(callback=_Printer(), check_every=10)
     if warmstart is not None:
-        log_v = as_numbers("warmstart", warmstart[1], (1, 2), float64=True)
+        log_v = as_numbers("warmstart", _second_of("warmstart", warmstart), (1, 2), float64=True)
         settings["initial_g"] = reg * log_v
     return settings
 
@@ -134,18 +152,16 @@ def _log_of(result, reg, M):
 
 def _nan_for(M, b, log, is_loss):
     """With reg=0 POT's loops break down, warn and return NaN, whatever `warn` is; so do we."""
-    warnings.warn("numerical errors at iteration 0: reg is 0, so the result is NaN", stacklevel=3)
     shape = as_numbers("M", M, (2,), fortran=True).shape
-    targets = np.shape(b)[1:]
+    if 0 in shape:
+        raise InputError("M: has no entries")
+    targets = () if b is None else as_numbers("b", b, (1, 2)).shape[1:]
+    warnings.warn("numerical errors at iteration 0: reg is 0, so the result is NaN", stacklevel=3)
     answer = _like(M, np.full(targets if is_loss or targets else shape, np.nan))
     f, g = (np.full((lines, *targets), np.nan) for lines in shape)
     error = np.array([np.nan])
     failed = SimpleNamespace(f=f, g=g, iterations=0, trace={"error_a": error, "error_b": error})
     return (answer, _log_of(failed, 1.0, M)) if log else answer
-
-
-def _is_zero(reg):
-    return np.ndim(reg) == 0 and reg == 0
 
 
 def _refuse_gradients(function, *tensors):
@@ -160,7 +176,8 @@ def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ver
     Other arguments of POT's solvers (tau, epsilon0, ...) are ignored."""
     _check_method(method, _METHODS)
     _refuse_gradients("sinkhorn", a, b, M)
-    if _is_zero(reg):
+    reg = _number("reg", reg)
+    if reg == 0:
         return _nan_for(M, _masses(b), log, is_loss=False)
     with _named(**_OF_SINKHORN):
         result = _solve(M, _masses(a), _masses(b), **_settings(reg, numItermax, stopThr, verbose, warmstart))
@@ -177,7 +194,8 @@ def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ve
     """As ot.sinkhorn2: <P, M>, one for each column of b. Its tensors can be differentiated, by the envelope theorem."""
     _check_method(method, _METHODS_OF_LOSSES)
     a, b = _masses(a), _masses(b)
-    if _is_zero(reg):
+    reg = _number("reg", reg)
+    if reg == 0:
         return _nan_for(M, b, log, is_loss=True)
     settings = _settings(reg, numItermax, stopThr, verbose, warmstart)
     with _named(**_OF_SINKHORN):
@@ -205,6 +223,7 @@ def empirical_sinkhorn_divergence(X_s, X_t, reg, a=None, b=None, metric="sqeucli
     """As ot.bregman.empirical_sinkhorn_divergence: <P, C> of the two samples minus half of those within each, and at
     least 0. `fedsinkhorn.divergence` has the usual one, with the entropies."""
     a, b = _masses(a), _masses(b)
+    reg = _number("reg", reg)
     settings = _settings(reg, numIterMax, stopThr, verbose, None)
     pairs = (((X_s, X_t), a, b), ((X_s, X_s), a, a), ((X_t, X_t), b, b))
     if not log:
@@ -285,7 +304,7 @@ class OTResult:
 def _regularised(function, reg, reg_type, unbalanced, plan_init, others):
     """Whether the problem is one of ours. If not, POT solves it where it is patched."""
     wrong = None
-    if reg is None or not reg > 0:
+    if reg is None or not _number("reg", reg) > 0:
         wrong = "reg: exact transport was asked for; give a regularisation above 0"
     elif unbalanced is not None:
         wrong = "unbalanced: both marginals are fixed here; leave it out"
@@ -302,9 +321,11 @@ def _regularised(function, reg, reg_type, unbalanced, plan_init, others):
 
 
 def _solved(C, a, b, reg, reference, reg_type, max_iter, tol, potentials_init, verbose, **settings):
+    reg = _number("reg", reg)
     settings.update(_settings(reg, 1000 if max_iter is None else max_iter, 1e-9 if tol is None else tol, verbose, None))
     if potentials_init is not None:
-        settings["initial_g"] = as_numbers("potentials_init", potentials_init[1], (1,), float64=True)
+        settings["initial_g"] = as_numbers("potentials_init", _second_of("potentials_init", potentials_init), (1,),
+                                           float64=True)
     with _named(**_OF_SOLVE):
         result = _solve(C, _masses(a), _masses(b), **settings)
     _warn_of(result.status, True, stacklevel=4)
@@ -338,7 +359,7 @@ def solve_sample(X_a, X_b, a=None, b=None, metric="sqeuclidean", reg=None, c=Non
                                           grad=grad, random_state=random_state)
     _refuse_gradients("solve_sample", X_a, X_b, a, b)
     return _solved((X_a, X_b), a, b, reg, X_a, reg_type, max_iter, tol, potentials_init, verbose, metric=metric,
-                   kernel="online" if lazy else "dense")
+                   kernel="online" if _number("lazy", lazy) else "dense")
 
 
 _originals = {}  # by name: what POT has, while it is patched

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import as_numbers, written_on_device
+from ._arrays import as_numbers, is_text, written_on_device
 from ._core import InputError
 
 
@@ -331,5 +331,5 @@ def report_failure(status, describe, on_failure, result):
 
 
 def check_on_failure(on_failure):
-    if on_failure not in ("warn", "raise", "ignore"):
+    if not is_text(on_failure, "warn", "raise", "ignore"):
         raise InputError(f"on_failure: unknown name {on_failure!r}; choose 'warn', 'raise' or 'ignore'")

@@ -11,6 +11,10 @@ import pytest
 import fedsinkhorn
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+if not fedsinkhorn._core.has_mpi:
+    with pytest.raises(fedsinkhorn.InputError, match="^comm: .*without MPI"):
+        fedsinkhorn.solve(np.zeros((2, 2)), epsilon=1, comm=object())
+    pytest.skip("built without MPI", allow_module_level=True)
 pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="there is no mpirun")
 
 PROGRAM = """

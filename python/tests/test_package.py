@@ -55,6 +55,13 @@ def test_the_sources_suit_python_3_9():
         ast.parse(source.read_text(), feature_version=(3, 9))
 
 
+def test_the_binding_does_not_depend_on_the_layout_of_numpys_structures():
+    """NumPy 2 has changed it, and pybind11/numpy.h before version 2.12 then reads wrong numbers."""
+    sources = list((Path(__file__).resolve().parents[1] / "binding").glob("*.?pp"))
+    assert len(sources) > 10
+    assert [source.name for source in sources if "#include <pybind11/numpy.h>" in source.read_text()] == []
+
+
 def check_licences(folder):
     """Every library in lib/ has a licence text in licenses/, and so has every package named there."""
     packages = dict(line.split() for line in (folder / "licenses" / "packages.txt").read_text().splitlines())

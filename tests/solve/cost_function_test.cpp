@@ -82,22 +82,10 @@ TEST(CostFunction, HasTheBitsOfTheMatrixWithTheSameNumbers) {
 
 TEST(CostFunction, LikewiseInEveryTopologyAndIteration) {
   const OwnedProblem owned = awkward_problem();
-  const auto compare = [&](Options options) {
+  for (Options options : testing::every_topology_and_iteration(4)) {
     options.max_iterations = 40;
     expect_same_answers(solve(by_function(owned), options), solve(owned.view(), options));
-  };
-  for (const std::string& topology : testing::topologies_in_step()) {
-    Options options;
-    options.topology = topology;
-    options.clients = 4;
-    compare(options);
   }
-  Options options;
-  options.stabilization = Stabilization::log;
-  compare(options);
-  options = {};
-  options.precision = Precision::digits50;
-  compare(options);
 }
 
 // All-to-all with rows alone: the columns are read from them.

@@ -108,23 +108,11 @@ TEST(CostsByColumns, LikewiseInFloat32) { compare_kernels<float>(); }
 TEST(CostsByColumns, InEveryTopologyAndIteration) {
   const InBothOrders<double> uneven(uneven_problem());
   const InBothOrders<float> symmetric(symmetric_problem());
-  const auto compare = [&](Options options) {
+  for (Options options : testing::every_topology_and_iteration(4)) {
     options.max_iterations = 40;
     expect_equal_bits(solve(uneven.by_columns(), options), solve(uneven.by_rows(), options));
     expect_equal_bits(solve(symmetric.by_columns(), options), solve(symmetric.by_rows(), options));
-  };
-  for (const std::string& topology : testing::topologies_in_step()) {
-    Options options;
-    options.topology = topology;
-    options.clients = 4;
-    compare(options);
   }
-  Options options;
-  options.stabilization = Stabilization::log;
-  compare(options);
-  options = {};
-  options.precision = Precision::digits50;
-  compare(options);
 }
 
 // All-to-all with rows alone: the columns are read from them.

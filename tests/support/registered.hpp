@@ -32,6 +32,17 @@ inline LayoutOf layouts_of(const std::string& topology, std::size_t clients, con
 inline bool is_in_step(const TopologyEntry& topology) { return topology.several_clients && !topology.is_asynchronous; }
 
 inline NameList topologies_in_step() { return names_of(topologies(), is_in_step); }
+/// Every topology in step with that many clients, and for one client every kind of iteration.
+inline std::vector<Options> every_topology_and_iteration(std::size_t clients) {
+  std::vector<Options> all;
+  for (const std::string& topology : topologies_in_step()) {
+    all.emplace_back().topology = topology;
+    all.back().clients = clients;
+  }
+  all.emplace_back().stabilization = Stabilization::log;
+  all.emplace_back().precision = Precision::digits50;
+  return all;
+}
 inline NameList topologies_of_several_clients() {
   return names_of(topologies(), [](const TopologyEntry& entry) { return entry.several_clients; });
 }

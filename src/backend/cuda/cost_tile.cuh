@@ -6,8 +6,10 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 
+#include "core/range.hpp"
 #include "fedsinkhorn/problem.hpp"
 
 namespace fedsinkhorn::cuda {
@@ -99,5 +101,32 @@ struct PointCosts {
     }
   }
 };
+
+/// Calls use(i, j, C_ij) for the entries of these lines, each from one thread. To be launched with
+/// grid_of_entries.
+template <class Costs, class Use>
+__device__ void for_entries(const Costs& costs, CostShape shape, Range lines, const Use& use) {
+  __shared__ typename Costs::Shared shared;
+  const std::size_t j0 = std::size_t{blockIdx.x} * kTile;
+  for (std::size_t i0 = lines.first + std::size_t{blockIdx.y} * kTile; i0 < lines.last;
+       i0 += std::size_t{gridDim.y} * kTile) {
+    double cost[kEach][kEach];
+    costs.load(shape, i0, j0, shared, cost);
+    for (int a = 0; a < kEach; ++a) {
+      const std::size_t i = tile_row(i0, a);
+      for (int b = 0; b < kEach; ++b) {
+        const std::size_t j = tile_column(j0, b);
+        if (i < lines.last && j < shape.columns) use(i, j, cost[a][b]);
+      }
+    }
+  }
+}
+
+inline dim3 grid_of_entries(CostShape shape, Range lines) {
+  constexpr std::size_t most = 65535;  // maximum blocks of a grid in its second dimension
+  const auto tiles_of = [](std::size_t count) { return (count + kTile - 1) / kTile; };
+  return {static_cast<unsigned>(tiles_of(shape.columns)),
+          static_cast<unsigned>(std::min(tiles_of(lines.size()), most))};
+}
 
 }  // namespace fedsinkhorn::cuda

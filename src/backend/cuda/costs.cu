@@ -21,22 +21,9 @@ template <class Costs, class S>
 __global__ void __launch_bounds__(kTileThreads)
     fill_kernel_tiles(Costs costs, CostShape shape, Range rows, const double* phi, const double* psi,
                       double inverse_epsilon, S* to, std::size_t stride) {
-  __shared__ typename Costs::Shared shared;
-  const std::size_t j0 = std::size_t{blockIdx.x} * kTile;
-  for (std::size_t i0 = rows.first + std::size_t{blockIdx.y} * kTile; i0 < rows.last;
-       i0 += std::size_t{gridDim.y} * kTile) {
-    double cost[kEach][kEach];
-    costs.load(shape, i0, j0, shared, cost);
-    for (int a = 0; a < kEach; ++a) {
-      const std::size_t i = tile_row(i0, a);
-      for (int b = 0; b < kEach; ++b) {
-        const std::size_t j = tile_column(j0, b);
-        if (i >= rows.last || j >= shape.columns) continue;
-        const double value = exp((phi[i] + psi[j] - cost[a][b]) * inverse_epsilon);
-        to[(i - rows.first) * stride + j] = static_cast<S>(value);
-      }
-    }
-  }
+  for_entries(costs, shape, rows, [&](std::size_t i, std::size_t j, double cost) {
+    to[(i - rows.first) * stride + j] = static_cast<S>(exp((phi[i] + psi[j] - cost) * inverse_epsilon));
+  });
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -233,8 +220,7 @@ void DeviceCosts::fill_kernel(Range rows, const double* phi, const double* psi, 
                               void* to, std::size_t stride, cudaStream_t stream) const {
   if (rows.empty() || columns_ == 0) return;
   const CostShape shape{rows_, columns_};
-  constexpr unsigned most = 65535;  // maximum blocks of a grid in its second dimension
-  const dim3 grid(tiles_of(columns_), std::min(tiles_of(rows.size()), most));
+  const dim3 grid = grid_of_entries(shape, rows);
   with_costs(*this, [&](const auto& costs) {
     const auto fill = [&](auto* values) {
       fill_kernel_tiles<<<grid, kTileThreads, 0, stream>>>(costs, shape, rows, phi, psi, 1 / epsilon, values, stride);

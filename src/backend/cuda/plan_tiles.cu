@@ -1,30 +1,9 @@
 #include "backend/cuda/plan_tiles.hpp"
 
-#include <algorithm>
-
 #include "backend/cuda/with_costs.cuh"
 
 namespace fedsinkhorn::cuda {
 namespace {
-
-/// Calls use(i, j, C_ij) for the entries of these lines, each from one thread. One column of tiles for each blockIdx.x.
-template <class Costs, class Use>
-__device__ void for_entries(const Costs& costs, CostShape shape, Range lines, const Use& use) {
-  __shared__ typename Costs::Shared shared;
-  const std::size_t j0 = std::size_t{blockIdx.x} * kTile;
-  for (std::size_t i0 = lines.first + std::size_t{blockIdx.y} * kTile; i0 < lines.last;
-       i0 += std::size_t{gridDim.y} * kTile) {
-    double cost[kEach][kEach];
-    costs.load(shape, i0, j0, shared, cost);
-    for (int a = 0; a < kEach; ++a) {
-      const std::size_t i = tile_row(i0, a);
-      for (int b = 0; b < kEach; ++b) {
-        const std::size_t j = tile_column(j0, b);
-        if (i < lines.last && j < shape.columns) use(i, j, cost[a][b]);
-      }
-    }
-  }
-}
 
 template <class Costs, class S>
 __global__ void __launch_bounds__(kTileThreads)
@@ -46,13 +25,6 @@ __global__ void __launch_bounds__(kTileThreads)
   });
 }
 
-dim3 grid_for(CostShape shape, Range lines) {
-  constexpr std::size_t most = 65535;  // maximum blocks of a grid in its second dimension
-  const auto tiles_of = [](std::size_t count) { return (count + kTile - 1) / kTile; };
-  return {static_cast<unsigned>(tiles_of(shape.columns)),
-          static_cast<unsigned>(std::min(tiles_of(lines.size()), most))};
-}
-
 }  // namespace
 
 void write_plan(const DeviceCosts& costs, const PlanPotentials& potentials, Range lines, const PlanWriting& writing,
@@ -62,8 +34,8 @@ void write_plan(const DeviceCosts& costs, const PlanPotentials& potentials, Rang
   with_costs(costs, [&](const auto& source) {
     std::visit(
         [&](auto* to) {
-          write_tiles<<<grid_for(shape, lines), kTileThreads, 0, stream>>>(source, shape, potentials, lines, writing,
-                                                                           to);
+          write_tiles<<<grid_of_entries(shape, lines), kTileThreads, 0, stream>>>(source, shape, potentials, lines,
+                                                                                  writing, to);
         },
         writing.to);
   });
@@ -74,7 +46,7 @@ void divide_by_costs(const DeviceCosts& costs, Range lines, double* kernel, std:
   const CostShape shape{costs.rows(), costs.columns()};
   if (lines.empty() || shape.columns == 0) return;
   with_costs(costs, [&](const auto& source) {
-    divide_tiles<<<grid_for(shape, lines), kTileThreads, 0, stream>>>(source, shape, lines, kernel, stride);
+    divide_tiles<<<grid_of_entries(shape, lines), kTileThreads, 0, stream>>>(source, shape, lines, kernel, stride);
   });
   check(cudaGetLastError(), "dividing by costs");
 }

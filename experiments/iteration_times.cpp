@@ -26,6 +26,7 @@ TimedRun run_in_this_process(const PointsProblem& problem, Options& options) {
   };
   TimedRun timed{record_of(solve(problem.view(), options), options, problem.epsilon()), Json::array(), Json::array()};
   for (std::size_t k = 0; k < options.clients; ++k) {
+    if (end[k].iteration <= kBuilding) continue;  // asynchronous: the others reached the limit first
     const auto iterations = static_cast<double>(end[k].iteration - start[k].iteration);
     timed.compute.push_back((end[k].compute_seconds - start[k].compute_seconds) / iterations);
     timed.communication.push_back((end[k].communication_seconds - start[k].communication_seconds) / iterations);

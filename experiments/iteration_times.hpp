@@ -9,11 +9,11 @@ namespace fedsinkhorn::experiments {
 
 struct TimedRun {
   report::RunRecord run;
-  Json compute;        ///< seconds per iteration, one number per client
+  Json compute;        ///< seconds per iteration, one number per client that made an iteration which builds no kernel
   Json communication;  ///< the same; waiting for others included
 };
 
-/// As record_of_solve(), of a synchronous topology with at least three iterations.
+/// As record_of_solve(), with at least three iterations.
 [[nodiscard]] TimedRun timed_run(const PointsProblem& problem, Options options, const std::string& transport);
 
 /// How timed_run() counts, as a sentence.

@@ -24,8 +24,9 @@ struct PointGradients {
                                              int threads = 0);
 
 /// Derivatives in directions that keep the totals of a and b: both are determined up to a constant, chosen so that the
-/// finite entries of each sum to 0. They exist where a mass is 0 as well: there the derivative is one-sided. +inf where
-/// all pairs of the line are forbidden.
+/// finite entries of each sum to 0. With Options::normalize totals may change, and derivatives are those with respect
+/// to the masses as given. They exist where a mass is 0 as well: there the derivative is one-sided. +inf where all
+/// pairs of the line are forbidden.
 struct MassGradients {
   std::vector<double> a;  ///< one for each row that the result has
   std::vector<double> b;  ///< m

@@ -203,8 +203,9 @@ struct Result {
   /// leave several connected components, this is done in each. Here is the largest |factor - 1|. Errors refer to the
   /// scaled b.
   double mass_rescaled = 0;
-  MarginalErrors error;  ///< of the plan defined by f, g and the kernel at the chosen precision; worst target
-  Costs cost;            ///< summed over the targets
+  bool is_normalized = false;  ///< masses were scaled to a total of 1 first (Options::normalize)
+  MarginalErrors error;        ///< of the plan defined by f, g and the kernel at the chosen precision; worst target
+  Costs cost;                  ///< summed over the targets
   std::vector<TargetResult> per_target;  ///< always filled, one entry per target
   std::vector<TraceRow> trace;
   std::size_t client_count = 1;  ///< clients that took part; some may not have told what they held

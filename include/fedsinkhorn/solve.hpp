@@ -58,6 +58,12 @@ class MpiSession : public Session {
 /// be used after the last two.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options, Session& session);
 
+/// Takes part in a solve, or a risk, of all clients without a problem of its own, so that they do not wait for it but
+/// throw an InputError with this line, or one without a reason where Options::policy keeps reasons apart. Throws an
+/// exception with this line, too. With Options::server the others throw ClientFailed, and the session cannot be used
+/// afterwards. No other options matter.
+[[noreturn]] void decline(const std::string& line, const Options& options, Session& session);
+
 /// This process as the server of the others' solves with Options::server sums: it must be the last one. Returns when
 /// the others' sessions end. It gets no data and no results.
 void serve(Session& session);

@@ -114,20 +114,25 @@ void agree_on_reach(const Collectives& clients, CheckedProblem& checked) {
   agree_on_range(clients, checked);
 }
 
-void scan_own(const CheckedProblem& checked, const ScanSettings& settings, CostScan& scan) {
-  const Held held = held_by(checked);
-  scan = checked.costs->scan({.costs = checked.costs,
-                              .rows = numbers_of(held.rows),
-                              .columns = numbers_of(held.columns),
-                              .first_held = checked.first_held_row,
-                              .all_rows = checked.rows.given,
-                              .all_columns = checked.columns.given},
-                             settings);
+CostScan checked_scan(const CostBlock& block, const InputNames& names, const ScanSettings& settings) {
+  const CostScan scan = block.costs->scan(block, settings);
   if (const auto& bad = scan.first_bad) {
-    throw InputError(checked.input.names.cost,
-                     fmt::format("entry ({}, {}) is {}", bad->row - checked.first_held_row, bad->column, bad->value),
+    throw InputError(names.cost,
+                     fmt::format("entry ({}, {}) is {}", bad->row - block.first_held, bad->column, bad->value),
                      "costs must be numbers, or +inf for a forbidden pair");
   }
+  return scan;
+}
+
+void scan_own(const CheckedProblem& checked, const ScanSettings& settings, CostScan& scan) {
+  const Held held = held_by(checked);
+  scan = checked_scan({.costs = checked.costs,
+                       .rows = numbers_of(held.rows),
+                       .columns = numbers_of(held.columns),
+                       .first_held = checked.first_held_row,
+                       .all_rows = checked.rows.given,
+                       .all_columns = checked.columns.given},
+                      checked.input.names, settings);
 }
 
 bool are_equal(const Collectives& clients, const Fingerprint& own) {
@@ -198,6 +203,26 @@ void check_own_costs(int threads, const cpu::Simd& simd, const StopRequest& stop
   }
   check_range(checked.input, checked.largest_cost);
   check_ratio(checked.input, checked.largest_cost);
+}
+
+void check_costs(const Problem& problem, int threads, const cpu::Simd& simd) {
+  const std::shared_ptr<const CostInput> costs = make_cost_input(problem.cost);
+  const auto [rows, columns, dimension, bytes] = costs->shape();
+  double largest = 0;
+  if (const PointsInput* points = costs->points()) {
+    const auto [x, y] = points->reach({0, rows}, {0, columns}, problem.names);
+    largest = points->largest_possible_cost(x, y);
+  } else {
+    const StopRequest no_stop;
+    const CostBlock all = {.costs = costs,
+                           .rows = numbers_of({0, rows}),
+                           .columns = numbers_of({0, columns}),
+                           .all_rows = rows,
+                           .all_columns = columns};
+    largest = checked_scan(all, problem.names, {false, threads, simd, no_stop}).largest;
+  }
+  check_range(problem, largest);
+  check_ratio(problem, largest);
 }
 
 }  // namespace fedsinkhorn

@@ -21,6 +21,9 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
 /// The same for this client's costs alone, by itself: nothing is sent, and nothing is known of other clients' costs.
 void check_own_costs(int threads, const cpu::Simd& simd, const StopRequest& stop, CheckedProblem& checked);
 
+/// All costs of a problem, apart from any solve.
+void check_costs(const Problem& problem, int threads, const cpu::Simd& simd);
+
 /// With forbidden pairs: proves that the allowed ones can carry the masses (Feasibility::check), or at least that every
 /// line with mass has one (skip, or private masses). Client 0 learns which pairs are allowed. Unless masses are
 /// private, b is scaled to a in every connected component of the allowed pairs where the two differ by at most

@@ -4,6 +4,7 @@
 
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "registry/registry.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -49,6 +50,9 @@ void subtract_halves(std::vector<double>& cross, const std::vector<double>& one,
 Divergence divergence(const Problem& problem, const Options& options) {
   if (problem.parts.rows || problem.parts.columns || problem.parts.a || problem.parts.b) {
     throw InputError("divergence", "needs the whole of both clouds");
+  }
+  if (is_private(options)) {
+    throw InputError("`policy`", "private runs release no costs, so there is no divergence", "choose another policy");
   }
   Divergence result;
   result.cross = solve(problem, options);

@@ -47,6 +47,13 @@ void Link::agree_on_options(const Problem& problem, const Options& options, int 
   require_common_options(all, problem, options);
 }
 
+void Link::decline(const std::string& line, const Options& options) {
+  everyone_.keep_to_root(true);
+  policed_.obey(policy_of(options).make());
+  agree(Collectives(*clients_, Route::through_root), [&] { throw InputError(line); });
+  throw InputError(line);
+}
+
 Collectives Link::connect(const TopologyEntry& topology, const Options& options) {
   if (sums_) return Collectives(*clients_, Route::through_server, std::nullopt, sums_.get());
   everyone_.keep_to_root(topology.route == Route::through_root);

@@ -31,6 +31,8 @@ class Link {
   /// Checks the options, here and that all clients have the same. Until the topology is agreed on, clients only talk to
   /// client 0, which every topology allows.
   void agree_on_options(const Problem& problem, const Options& options, int threads);
+  /// In place of agree_on_options, without a server: all clients throw an InputError.
+  [[noreturn]] void decline(const std::string& line, const Options& options);
   /// The clients, as that topology connects them. Agrees on keys if the policy needs them and there are none yet.
   [[nodiscard]] Collectives connect(const TopologyEntry& topology, const Options& options);
 

@@ -1,6 +1,8 @@
 // Derivatives of the value with respect to masses: the potentials relative to a x b, at the optimum
 //   dV/da_i = -epsilon log sum_j exp((g_j - C_ij) / epsilon)   and likewise for b,
 // which also says what mass would cost where there is none. The same sums give potentials of new rows.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +11,7 @@
 #include "core/special_numbers.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/gradients.hpp"
+#include "problem/costs.hpp"
 #include "simd/simd.hpp"
 #include "solve/plan_state.hpp"
 
@@ -95,18 +98,55 @@ std::vector<double> column_log_sums(const Plan::State& state, std::size_t target
   return sums;
 }
 
-/// -epsilon sums, shifted so that the finite ones sum to 0.
-std::vector<double> centred_gradient(std::vector<double> sums, double epsilon) {
+/// Shifted so that the finite ones sum to 0.
+void centre(std::vector<double>& gradient) {
   double total = 0;
   std::size_t finite = 0;
-  for (double& sum : sums) {
-    sum *= -epsilon;
-    if (!std::isfinite(sum)) continue;
-    total += sum;
+  for (const double x : gradient) {
+    if (!std::isfinite(x)) continue;
+    total += x;
     ++finite;
   }
-  for (double& gradient : sums) gradient -= finite == 0 ? 0 : total / static_cast<double>(finite);
+  for (double& x : gradient) x -= finite == 0 ? 0 : total / static_cast<double>(finite);
+}
+
+/// masses: as given, element i at i * stride.
+struct GivenMasses {
+  const double* first;
+  std::size_t stride;
+};
+
+/// With masses m / t, t their total: d/dm_i = (x_i - sum_k m_k x_k / t) / t.
+void of_normalized(GivenMasses masses, std::vector<double>& gradient) {
+  double total = 0;
+  double mean = 0;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const double mass = masses.first[i * masses.stride];
+    if (mass == 0) continue;
+    total += mass;
+    mean += mass * gradient[i];
+  }
+  mean /= total;
+  for (double& x : gradient) x = (x - mean) / total;
+}
+
+/// From log sums. masses: null for uniform ones.
+std::vector<double> gradient_of(std::vector<double> sums, double epsilon, bool is_normalized, GivenMasses masses) {
+  for (double& sum : sums) sum *= -epsilon;
+  if (is_normalized && masses.first != nullptr) {
+    of_normalized(masses, sums);
+  } else {
+    centre(sums);
+  }
   return sums;
+}
+
+/// The total of each row of the plan.
+std::vector<double> row_totals(const Plan& plan, std::size_t rows, std::size_t columns, std::size_t target) {
+  const std::vector<double> ones(columns, 1.0);
+  std::vector<double> totals(rows);
+  plan.apply({ones.data(), columns, 1}, target, totals);
+  return totals;
 }
 
 }  // namespace
@@ -122,15 +162,31 @@ Result extend_rows(const Problem& problem, const Result& result, int threads) {
   extended.backend = result.backend;
   extended.clients = result.clients;
   extended.this_client = result.this_client;
-  const Plan plan(problem, extended, threads);
-  const double log_mass = -std::log(static_cast<double>(extended.rows));
-  for (std::size_t target = 0; target < extended.targets; ++target) {
-    const std::vector<double> sums = row_log_sums(plan.state(), target);
-    for (std::size_t i = 0; i < extended.rows; ++i) {
-      extended.f[i * extended.targets + target] =
-          std::isfinite(sums[i]) ? problem.epsilon * (log_mass - sums[i]) : -kInfinity;
+  const double mass = 1 / static_cast<double>(extended.rows);
+  {
+    const Plan plan(problem, extended, threads);
+    check_costs(problem, plan.state().threads, plan.state().simd);
+    for (std::size_t target = 0; target < extended.targets; ++target) {
+      const std::vector<double> sums = row_log_sums(plan.state(), target);
+      for (std::size_t i = 0; i < extended.rows; ++i) {
+        if (!std::isfinite(sums[i])) {
+          throw InputError(problem.names.cost, fmt::format("row {} has no pair that is not forbidden", i),
+                           "give at least one finite cost");
+        }
+        extended.f[i * extended.targets + target] = problem.epsilon * (std::log(mass) - sums[i]);
+      }
     }
   }
+  // Far from all columns, f is so large beside epsilon that rounding it changes the masses.
+  const Plan rounded(problem, extended, threads);
+  std::vector<double> rests(extended.f.size());
+  for (std::size_t target = 0; target < extended.targets; ++target) {
+    const std::vector<double> totals = row_totals(rounded, extended.rows, extended.columns, target);
+    for (std::size_t i = 0; i < extended.rows; ++i) {
+      rests[i * extended.targets + target] = problem.epsilon * std::log(mass / totals[i]);
+    }
+  }
+  extended.f_rest = std::move(rests);
   return extended;
 }
 
@@ -139,8 +195,9 @@ MassGradients mass_gradients(const Problem& problem, const Result& result, std::
   const Plan plan(problem, result, threads);
   const Plan::State& state = plan.state();
   if (state.rows_here() != result.rows) throw InputError("gradients", "the result has only some of the rows");
-  return {centred_gradient(row_log_sums(state, target), problem.epsilon),
-          centred_gradient(column_log_sums(state, target), problem.epsilon)};
+  const GivenMasses b = {problem.b.empty() ? nullptr : problem.b.data + target, problem.b.columns};
+  return {gradient_of(row_log_sums(state, target), problem.epsilon, result.is_normalized, {problem.a.data(), 1}),
+          gradient_of(column_log_sums(state, target), problem.epsilon, result.is_normalized, b)};
 }
 
 }  // namespace fedsinkhorn

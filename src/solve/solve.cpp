@@ -2,6 +2,7 @@
 #include "fedsinkhorn/solve.hpp"
 
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "comm/sum_server.hpp"
@@ -11,6 +12,7 @@
 #include "solve/client_solve.hpp"
 #include "solve/in_process.hpp"
 #include "solve/joined.hpp"
+#include "solve/link.hpp"
 #include "solve/session.hpp"
 
 namespace fedsinkhorn {
@@ -58,6 +60,17 @@ Result solve(const Problem& problem, const Options& options, Session& session) {
     result = solve_as_client(problem, own, communicator);
   });
   return result;
+}
+
+void decline(const std::string& line, const Options& options, Session& session) {
+  Options known;  // other options may be as wrong as the problem
+  if (options.policy != known.policy) known.policy = "sums";
+  known.server = options.server;
+  run_in_session(known, session, [&](const Options& own, Communicator& communicator) {
+    if (has_server(own)) throw std::runtime_error(line);  // others learn that, and no reason
+    Link(communicator, own).decline(line, own);
+  });
+  throw InputError(line);
 }
 
 void serve(Session& session) {

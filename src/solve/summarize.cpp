@@ -33,6 +33,7 @@ Result summarize(const CheckedProblem& problem, const Options& options, std::spa
   result.targets = problem.targets;
   result.mass = problem.as_given(problem.mass);
   result.mass_rescaled = problem.mass_rescaled;
+  result.is_normalized = options.normalize;
   result.norm = options.norm;
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     const Outcome& outcome = outcomes[k];

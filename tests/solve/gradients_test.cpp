@@ -1,7 +1,9 @@
 // Gradients against differences of values of slightly different problems.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "core/random.hpp"
@@ -130,6 +132,31 @@ TEST(Gradients, OfMassesAreDifferencesOfValues) {
   expect_mass_gradients(points, mass_gradients(problem, divergence(problem, to_the_last_digit())), divergence_of);
 }
 
+// All totals are allowed; each mass may change by itself.
+TEST(Gradients, OfNormalisedMassesAreDifferencesOfValues) {
+  PointsOfProblem points(Metric::sqeuclidean);
+  for (double& mass : points.a) mass *= 7;
+  for (double& mass : points.b) mass *= 0.3;
+  Options options = to_the_last_digit();
+  options.normalize = true;
+  const Problem problem = points.view();
+  const auto check = [&](const MassGradients& gradients, const auto& value) {
+    for (std::size_t i = 0; i < kRows; ++i) {
+      if (i == 4) continue;
+      const auto move = [i](PointsOfProblem& moved, double by) { moved.a[i] += by; };
+      EXPECT_NEAR(gradients.a[i], difference_quotient(points, value, move, 1e-3), 1e-6) << i;
+    }
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const auto move = [j](PointsOfProblem& moved, double by) { moved.b[j] += by; };
+      EXPECT_NEAR(gradients.b[j], difference_quotient(points, value, move, 1e-4), 1e-6) << j;
+    }
+  };
+  check(mass_gradients(problem, solve(problem, options)),
+        [&](const PointsOfProblem& other) { return solve(other.view(), options).cost.kl_objective; });
+  check(mass_gradients(problem, divergence(problem, options)),
+        [&](const PointsOfProblem& other) { return divergence(other.view(), options).value; });
+}
+
 TEST(Gradients, OfMassesSumToZeroAndAreInfiniteWhereNothingIsAllowed) {
   testing::OwnedProblem owned = testing::random_problem(6, 5, 0.1, 3);
   owned.a[2] = 0;
@@ -165,6 +192,44 @@ TEST(ExtendedRows, NeedTheColumnsOfTheSolve) {
   const Result of_points = solve(flat);
   std::get<PointClouds>(flat.cost).x = MatrixView<double>{points.x.data(), kRows, kDimension - 1};
   EXPECT_THROW((void)extend_rows(flat, of_points), InputError);
+}
+
+TEST(ExtendedRows, KeepTheirMassesFarFromAllColumns) {
+  const PointsOfProblem points(Metric::sqeuclidean);
+  Problem problem = points.view();
+  const Result result = solve(problem, to_the_last_digit());
+  const std::vector<double> far = {1e5, 2e5, -3e5, 10, 11, 1e6};
+  std::get<PointClouds>(problem.cost).x = MatrixView<double>{far.data(), 2, kDimension};
+  const Result extended = extend_rows(problem, result);
+  std::vector<double> plan(2 * kColumns);
+  Plan(problem, extended).rows(0, 2, 0, plan);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto row = plan.begin() + static_cast<std::ptrdiff_t>(i * kColumns);
+    EXPECT_NEAR(std::accumulate(row, row + kColumns, 0.0), 0.5, 1e-13);
+  }
+}
+
+TEST(ExtendedRows, AreCheckedLikeThoseOfASolve) {
+  const testing::OwnedProblem owned = testing::random_problem(8, 6, 0.05, 9);
+  const Result result = solve(owned.view());
+  for (const double bad : {std::nan(""), -testing::kInfinity}) {
+    testing::OwnedProblem other = owned;
+    other.cost[20] = bad;
+    EXPECT_THROW((void)extend_rows(other.view(), result), InputError) << bad;
+  }
+  testing::OwnedProblem forbidden = owned;
+  std::fill_n(forbidden.cost.begin() + 6, 6, testing::kInfinity);
+  EXPECT_THROW((void)extend_rows(forbidden.view(), result), InputError);
+  Problem tiny = owned.view();
+  tiny.epsilon = 1e-30;
+  EXPECT_THROW((void)extend_rows(tiny, result), InputError);
+}
+
+TEST(Divergence, OfPrivateRunsIsRefused) {
+  const PointsOfProblem points(Metric::sqeuclidean);
+  Options options;
+  options.policy = "private";
+  EXPECT_THROW((void)divergence(points.view(), options), InputError);
 }
 
 TEST(Divergence, IsZeroForEqualCloudsAndPositiveForOthers) {

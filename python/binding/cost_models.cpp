@@ -31,6 +31,12 @@ double positive_named(const py::dict& question, const char* name) {
   return number;
 }
 
+double memory_named(const py::dict& question, const char* name) {
+  const double bytes = real_number(question[name], name);
+  if (!(bytes >= 0)) throw InputError(name, "is no number of bytes", "give one, or 0 for no limit");
+  return bytes;
+}
+
 SolveShape shape_from(const py::dict& given, const py::dict& options) {
   SolveShape shape;
   shape.rows = size_named(given, "rows", 1);
@@ -51,21 +57,21 @@ std::string predict_json(const py::object& profile, const py::dict& given, const
     shape.iterations = expected_iterations(shape.options.method, positive_named(given, "relative_epsilon"),
                                            positive_named(given, "tolerance"));
   }
-  return prediction_json(predict(read_profile(path_of(profile, "profile")), shape)).dump();
+  return prediction_json(predict(from_file(profile, "profile", read_profile), shape)).dump();
 }
 
 std::string plan_json(const py::object& profile, const py::dict& given, const py::dict& options) {
   using Json = nlohmann::ordered_json;
   TopologyQuestion question;
   question.shape = shape_from(given, options);
-  question.memory_per_client = real_number(given["memory_per_client"], "memory_per_client");
-  question.memory_of_server = real_number(given["memory_of_server"], "memory_of_server");
+  question.memory_per_client = memory_named(given, "memory_per_client");
+  question.memory_of_server = memory_named(given, "memory_of_server");
   question.peers_may_talk = truth(given["peers_may_talk"], "peers_may_talk");
   question.server_may_hold_kernel = truth(given["server_may_hold_kernel"], "server_may_hold_kernel");
   question.any_block_layout = truth(given["any_block_layout"], "any_block_layout");
   question.tolerance = positive_named(given, "tolerance");
   question.relative_epsilon = positive_named(given, "relative_epsilon");
-  const TopologyPlan plan = plan_topology(read_profile(path_of(profile, "profile")), question);
+  const TopologyPlan plan = plan_topology(from_file(profile, "profile", read_profile), question);
   Json json = {{"iterations", plan.iterations}, {"options", Json::array()}, {"notes", plan.notes}};
   for (const TopologyOption& option : plan.options) {
     Json one = prediction_json(option.prediction);

@@ -6,6 +6,7 @@
 #include "device/device_matrix.hpp"
 #include "device/devices.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "gil.hpp"
 
 namespace fedsinkhorn::python {
 namespace {
@@ -53,7 +54,7 @@ DeviceArray::DeviceArray(const py::capsule& capsule, const std::string& name) {
   if (PyCapsule_SetName(capsule.ptr(), kTaken) != 0) throw py::error_already_set();
   tensor_.reset(tensor);
   matrix_ = device_matrix(tensor->dl_tensor, name);
-  const py::gil_scoped_release no_gil;
+  const WithoutGil no_gil;
   cuda::wait_for_default_stream(matrix_.device);
 }
 
@@ -71,7 +72,7 @@ py::object DeviceArray::on_host() const {
       [&]<class T>(const MatrixView<T>& view) -> py::object {
         NewArray<T> copy = new_array<T>({view.rows, view.columns});
         {
-          const py::gil_scoped_release no_gil;
+          const WithoutGil no_gil;
           cuda::copy_to_host(matrix_, copy.memory.data());
         }
         return std::move(copy.array);

@@ -6,22 +6,37 @@
 
 #include "arrays.hpp"
 #include "core/names.hpp"
+#include "cost/cost_input.hpp"
 #include "device_arrays.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "numbers.hpp"
 
 namespace fedsinkhorn::python {
+namespace {
+
+/// To the library, an empty array is one that was not given.
+void require_filled(bool is_empty, std::size_t lines, const char* name, const std::string& right) {
+  if (is_empty && lines > 0) throw InputError(name, "is empty", "give " + right + ", or leave it out");
+}
+
+}  // namespace
 
 GivenProblem::GivenProblem(const py::dict& inputs) {
   problem.names = {.cost = "C", .x = "X", .y = "Y", .initial_g = "initial_g"};
   set_costs(inputs);
-  if (const py::object a = find(inputs, "a")) problem.a = vector_of(a, "a");
+  const CostShape shape = make_cost_input(problem.cost)->shape();
+  if (const py::object a = find(inputs, "a")) {
+    problem.a = vector_of(a, "a");
+    require_filled(problem.a.empty(), shape.rows, "a", "masses, one for each row of the costs");
+  }
   if (const py::object b = find(inputs, "b")) {
     problem.b = columns_of_masses(b, "b");
+    require_filled(problem.b.empty(), shape.columns, "b", "masses, one for each column of the costs");
     several_targets = dimensions_of(b, "b") == 2;
   }
   if (const py::object g = find(inputs, "initial_g")) {
     problem.initial_g = columns_of_masses(g, "initial_g");
+    require_filled(problem.initial_g.empty(), shape.columns, "initial_g", "one number for each column of the costs");
   }
   problem.epsilon = real_number(inputs["epsilon"], "epsilon");
   if (inputs.contains("mass_tolerance")) {

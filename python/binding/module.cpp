@@ -11,6 +11,7 @@
 #include "device_arrays.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/version.hpp"
+#include "gil.hpp"
 #include "options.hpp"
 #include "privacy.hpp"
 #include "risks.hpp"
@@ -38,7 +39,7 @@ void bind_errors(py::module_& module) {
     } catch (const InputError& error) {
       PyErr_SetString(input_error.ptr(), without_marks(error.what()).c_str());
     } catch (const ClientLost& error) {
-      PyErr_SetString(client_lost.ptr(), error.what());
+      PyErr_SetString(client_lost.ptr(), without_marks(error.what()).c_str());
     } catch (const ClientFailed& error) {
       PyErr_SetString(client_failed.ptr(), without_marks(error.what()).c_str());
     }
@@ -52,6 +53,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("has_mpi") = build_info::kMpi;
   bind_errors(module);
   module.def("options", &fedsinkhorn::python::described_options);
+  fedsinkhorn::python::bind_gil(module);
   fedsinkhorn::python::bind_arrays(module);
   fedsinkhorn::python::bind_device_arrays(module);
   fedsinkhorn::python::bind_solved(module);

@@ -9,10 +9,6 @@
 namespace fedsinkhorn::python {
 namespace {
 
-bool is_truth(py::handle value) {
-  return PyBool_Check(value.ptr()) != 0 || type_name(value) == "numpy.bool_" || type_name(value) == "numpy.bool";
-}
-
 [[noreturn]] void refuse_kind(py::handle value, const std::string& name, const char* right) {
   throw InputError(name, fmt::format("a {} was given", type_name(value)), right);
 }
@@ -26,10 +22,18 @@ std::string type_name(py::handle value) {
   return module.empty() || module == "builtins" ? name : module + "." + name;
 }
 
+bool is_truth(py::handle value) {
+  return PyBool_Check(value.ptr()) != 0 || type_name(value) == "numpy.bool_" || type_name(value) == "numpy.bool";
+}
+
 bool is_number(py::handle value) {
   if (PyFloat_Check(value.ptr()) != 0 || PyLong_Check(value.ptr()) != 0) return true;
-  // NumPy's scalars have no length; its arrays do.
-  return PyNumber_Check(value.ptr()) != 0 && PySequence_Check(value.ptr()) == 0;
+  if (PyNumber_Check(value.ptr()) == 0) return false;
+  // NumPy's scalars, and its arrays without dimensions, have no length.
+  if (PySequence_Check(value.ptr()) == 0) return true;
+  const bool has_length = PySequence_Size(value.ptr()) >= 0;
+  PyErr_Clear();
+  return !has_length;
 }
 
 double real_number(py::handle value, const std::string& name) {

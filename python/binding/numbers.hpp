@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "fedsinkhorn/error.hpp"
+
 namespace fedsinkhorn::python {
 
 namespace py = pybind11;
@@ -21,7 +23,20 @@ namespace py = pybind11;
 /// A string or an object with __fspath__.
 [[nodiscard]] std::string path_of(py::handle value, const std::string& name);
 
+/// Calls read(path) for a file that the argument names. What it refuses is the argument's fault.
+template <class Read>
+auto from_file(py::handle value, const std::string& name, const Read& read) {
+  try {
+    return read(path_of(value, name));
+  } catch (const InputError& error) {
+    if (error.marked().starts_with(name + ": ")) throw;
+    throw InputError(name, error.marked());
+  }
+}
+
 [[nodiscard]] bool is_number(py::handle value);
+/// Whether it is True or False, or one of NumPy's.
+[[nodiscard]] bool is_truth(py::handle value);
 /// "list", "numpy.ndarray"
 [[nodiscard]] std::string type_name(py::handle value);
 

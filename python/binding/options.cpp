@@ -107,7 +107,7 @@ bool set_other(const std::string& name, py::handle value, Options& options) {
   } else if (name == "fingerprints") {
     options.keys.fingerprints = path_of(value, name);
   } else if (name == "scenario") {
-    options.scenario = read_scenario(path_of(value, name));
+    options.scenario = from_file(value, name, read_scenario);
   } else {
     return false;
   }

@@ -51,7 +51,9 @@ template <class Read>
 std::vector<double> one_or_more(py::handle given, const char* name, const Read& read) {
   std::vector<double> numbers;
   if (is_number(given)) return {read(given)};
-  if (PySequence_Check(given.ptr()) == 0 || py::isinstance<py::str>(given)) {
+  const bool is_text =
+      py::isinstance<py::str>(given) || py::isinstance<py::bytes>(given) || PyByteArray_Check(given.ptr()) != 0;
+  if (is_text || PySequence_Check(given.ptr()) == 0) {
     throw InputError(name, fmt::format("a {} was given", type_name(given)), "give a number or a list of numbers");
   }
   for (const py::handle element : py::iter(given)) numbers.push_back(read(element));

@@ -1,7 +1,9 @@
 #include "risks.hpp"
 
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,41 +96,56 @@ py::dict risk_result(const RiskResult& result, const RiskProblem& problem, const
   return answer;
 }
 
-py::dict risk_of(const py::dict& inputs, const py::dict& given_options, bool is_interruptible, bool with_mpi) {
-  GivenRisk given = risk_from(inputs);
+/// Arguments, checked as far as one client can by itself.
+struct PreparedRisk {
+  GivenRisk given;
   RiskOptions options;
-  options.options = options_from(given_options);
-  if (const py::object radii = given.find(inputs, "radii")) {
+  std::optional<StressMarginal> marginal;
+};
+
+PreparedRisk prepared_risk(const py::dict& inputs, const py::dict& options) {
+  PreparedRisk risk{risk_from(inputs), {}, {}};
+  risk.options.options = options_from(options);
+  if (const py::object radii = risk.given.find(inputs, "radii")) {
     const std::span<const double> numbers = vector_of(radii, "radii");
-    options.radii.assign(numbers.begin(), numbers.end());
+    for (const double radius : numbers) {
+      if (!(radius >= 0 && std::isfinite(radius))) {
+        throw InputError("radii", fmt::format("{} is no radius", radius), "give numbers of 0 or more");
+      }
+    }
+    risk.options.radii.assign(numbers.begin(), numbers.end());
   }
-  const py::object stress = given.find(inputs, "stress_marginal");
-  const StressMarginal marginal{.b = stress ? vector_of(stress, "stress_marginal") : std::span<const double>{}};
+  if (const py::object stress = risk.given.find(inputs, "stress_marginal")) {
+    risk.marginal = StressMarginal{.b = vector_of(stress, "stress_marginal")};
+  }
+  return risk;
+}
+
+py::dict risk_of(const PreparedRisk& prepared, bool is_interruptible, bool with_mpi) {
+  const RiskProblem& problem = prepared.given.problem;
+  RiskOptions options = prepared.options;
   Follower follower(py::none{});
   follower.follow(options.options);
   std::optional<RiskResult> result;
-  const auto work = [&] {
+  follower.run(is_interruptible, [&] {
     if (with_mpi) {
       MpiSession session(options.options.timeout);
-      result = stress ? stressed_plan(given.problem, marginal, options, session)
-                      : worst_case(given.problem, options, session);
+      result = prepared.marginal ? stressed_plan(problem, *prepared.marginal, options, session)
+                                 : worst_case(problem, options, session);
     } else {
-      result = stress ? stressed_plan(given.problem, marginal, options) : worst_case(given.problem, options);
+      result = prepared.marginal ? stressed_plan(problem, *prepared.marginal, options) : worst_case(problem, options);
     }
-  };
-  try {
-    run_without_gil(follower, is_interruptible, work);
-  } catch (const Interrupted&) {
-    raise_interrupt(py::none());
-    throw;
-  }
-  py::dict answer = risk_result(*result, given.problem, options.options);
-  raise_interrupt(answer);
+  });
+  py::dict answer = risk_result(*result, problem, options.options);
+  follower.finish(answer);
   return answer;
 }
 
 }  // namespace
 
-void bind_risks(py::module_& module) { module.def("risk", &risk_of); }
+void bind_risks(py::module_& module) {
+  py::class_<PreparedRisk>(module, "PreparedRisk").def(py::init(&prepared_risk));
+  module.def("risk", &risk_of);
+}
 
 }  // namespace fedsinkhorn::python

@@ -7,8 +7,10 @@
 
 #include "arrays.hpp"
 #include "core/names.hpp"
+#include "cost/cost_input.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/gradients.hpp"
+#include "gil.hpp"
 #include "io/summary.hpp"
 #include "options.hpp"
 
@@ -38,30 +40,45 @@ void check_restored(const Result& result) {
   if (!fits) throw InputError("state", "does not belong to a result");
 }
 
+/// Client 0 knows f of all rows, but has the costs of its own, which come first.
+std::shared_ptr<const Result> rows_with_costs(const Problem& problem, const std::shared_ptr<const Result>& result) {
+  if (!problem.parts.rows || result->targets == 0 || result->this_client != 0) return result;
+  const std::size_t size = make_cost_input(problem.cost)->shape().rows * result->targets;
+  if (size >= result->f.size()) return result;
+  Result own = *result;
+  own.f.resize(size);
+  if (!own.f_rest.empty()) own.f_rest.resize(size);
+  return std::make_shared<const Result>(std::move(own));
+}
+
 }  // namespace
 
 Solved::Solved(GivenProblem given, Options options, Result result)
     : given_(std::move(given)),
       options_(std::move(options)),
-      result_(std::make_shared<const Result>(std::move(result))) {
+      result_(std::make_shared<const Result>(std::move(result))),
+      of_plan_(rows_with_costs(given_.problem, result_)) {
   // What they refer to ends with the solve.
   options_.interrupt = nullptr;
   options_.on_check = nullptr;
 }
 
-std::unique_ptr<Solved> Solved::restore(const py::dict& inputs, const py::dict& options, const py::dict& state) {
+std::unique_ptr<Solved> Solved::restore(const py::dict& inputs, const py::dict& state) {
   Result result;
   result.rows = state["rows"].cast<std::size_t>();
   result.columns = state["columns"].cast<std::size_t>();
   result.targets = state["targets"].cast<std::size_t>();
   result.first_row = state["first_row"].cast<std::size_t>();
   result.mass = state["mass"].cast<double>();
+  result.is_normalized = state["is_normalized"].cast<bool>();
   result.f = numbers_of(state, "f");
   result.g = numbers_of(state, "g");
   result.f_rest = numbers_of(state, "f_rest");
   result.g_rest = numbers_of(state, "g_rest");
   check_restored(result);
-  return std::make_unique<Solved>(GivenProblem(inputs), options_from(options), std::move(result));
+  Options options;  // of which a plan needs no more
+  options.threads = state["threads"].cast<int>();
+  return std::make_unique<Solved>(GivenProblem(inputs), options, std::move(result));
 }
 
 py::object Solved::potential(const std::vector<double>& values) const {
@@ -90,6 +107,7 @@ py::dict Solved::facts() const {
   facts["columns"] = result.columns;
   facts["targets"] = result.targets;
   facts["first_row"] = result.first_row;
+  facts["rows_of_plan"] = rows_of_plan();
   facts["several_targets"] = given_.several_targets;
   facts["tolerance"] = options_.tolerance;
   facts["norm"] = std::string(name_of(result.norm));
@@ -130,6 +148,8 @@ py::dict Solved::state() const {
   state["targets"] = result.targets;
   state["first_row"] = result.first_row;
   state["mass"] = result.mass;
+  state["is_normalized"] = result.is_normalized;
+  state["threads"] = options_.threads;
   state["f"] = copy(result.f);
   state["g"] = copy(result.g);
   state["f_rest"] = copy(result.f_rest);
@@ -140,16 +160,16 @@ py::dict Solved::state() const {
 std::string Solved::summary() const { return summary_json(*result_, options_, given_.problem.epsilon); }
 
 const Plan& Solved::plan() const {
-  if (!plan_) plan_ = std::make_unique<Plan>(given_.problem, *result_, options_.threads);
+  if (!plan_) plan_ = std::make_unique<Plan>(given_.problem, *of_plan_, options_.threads);
   return *plan_;
 }
 
 py::object Solved::rows(std::size_t first, std::size_t count, std::size_t target) const {
   const Plan& plan = this->plan();
-  if (count > rows_here()) throw InputError("plan", "does not have so many rows");
+  if (count > rows_of_plan()) throw InputError("plan", "does not have so many rows");
   NewArray<double> out = new_array<double>({count, result_->columns});
   {
-    const py::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     plan.rows(first, count, target, out.memory);
   }
   return std::move(out.array);
@@ -157,7 +177,7 @@ py::object Solved::rows(std::size_t first, std::size_t count, std::size_t target
 
 void Solved::write_rows(std::size_t first, std::size_t count, std::size_t target, const DeviceArray& out) const {
   const Plan& plan = this->plan();
-  const py::gil_scoped_release no_gil;
+  const WithoutGil no_gil;
   plan.rows(first, count, target, out.rows());
 }
 
@@ -171,20 +191,20 @@ py::object Solved::product(Product product, std::size_t out_rows, const py::obje
   const Plan& plan = this->plan();
   NewArray<double> out = new_array<double>({out_rows, view.columns});
   {
-    const py::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     (plan.*product)(view, target, out.memory);
   }
   return std::move(out.array);
 }
 
 py::object Solved::apply(const py::object& values, std::size_t target) const {
-  return product(&Plan::apply, rows_here(), values, target);
+  return product(&Plan::apply, rows_of_plan(), values, target);
 }
 py::object Solved::apply_transposed(const py::object& values, std::size_t target) const {
   return product(&Plan::apply_transposed, result_->columns, values, target);
 }
 py::object Solved::barycentric(const py::object& values, std::size_t target) const {
-  return product(&Plan::barycentric, rows_here(), values, target);
+  return product(&Plan::barycentric, rows_of_plan(), values, target);
 }
 
 std::unique_ptr<Solved> Solved::extend(const py::dict& inputs) const {
@@ -192,7 +212,7 @@ std::unique_ptr<Solved> Solved::extend(const py::dict& inputs) const {
   given.several_targets = given_.several_targets;
   Result extended;
   {
-    const py::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     extended = extend_rows(given.problem, *result_, options_.threads);
   }
   return std::make_unique<Solved>(std::move(given), options_, std::move(extended));
@@ -201,19 +221,19 @@ std::unique_ptr<Solved> Solved::extend(const py::dict& inputs) const {
 py::tuple Solved::point_gradients(std::size_t target) const {
   PointGradients gradients;
   {
-    const py::gil_scoped_release no_gil;
-    gradients = fedsinkhorn::point_gradients(given_.problem, *result_, target, options_.threads);
+    const WithoutGil no_gil;
+    gradients = fedsinkhorn::point_gradients(given_.problem, *of_plan_, target, options_.threads);
   }
   const auto matrix = [](std::span<const double> numbers, std::size_t rows) {
     return array_of(numbers, {rows, rows == 0 ? 0 : numbers.size() / rows});
   };
-  return py::make_tuple(matrix(gradients.x, rows_here()), matrix(gradients.y, result_->columns));
+  return py::make_tuple(matrix(gradients.x, rows_of_plan()), matrix(gradients.y, result_->columns));
 }
 
 py::tuple Solved::mass_gradients(std::size_t target) const {
   MassGradients gradients;
   {
-    const py::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     gradients = fedsinkhorn::mass_gradients(given_.problem, *result_, target, options_.threads);
   }
   return py::make_tuple(array_of(gradients.a, {gradients.a.size()}), array_of(gradients.b, {gradients.b.size()}));

@@ -21,7 +21,7 @@ class Solved {
   Solved(GivenProblem given, Options options, Result result);
 
   /// From what state() gave, for pickle.
-  static std::unique_ptr<Solved> restore(const py::dict& inputs, const py::dict& options, const py::dict& state);
+  static std::unique_ptr<Solved> restore(const py::dict& inputs, const py::dict& state);
 
   [[nodiscard]] const Result& result() const { return *result_; }
   [[nodiscard]] const Problem& problem() const { return given_.problem; }
@@ -47,7 +47,7 @@ class Solved {
 
  private:
   using Product = void (Plan::*)(MatrixView<double>, std::size_t, std::span<double>) const;
-  [[nodiscard]] std::size_t rows_here() const { return result_->f.size() / result_->targets; }
+  [[nodiscard]] std::size_t rows_of_plan() const { return of_plan_->f.size() / of_plan_->targets; }
   [[nodiscard]] py::object potential(const std::vector<double>& values) const;
   [[nodiscard]] py::object product(Product product, std::size_t out_rows, const py::object& values,
                                    std::size_t target) const;
@@ -56,7 +56,8 @@ class Solved {
   GivenProblem given_;
   Options options_;
   std::shared_ptr<const Result> result_;
-  mutable std::unique_ptr<Plan> plan_;  // made when it is first asked for, with the GIL held
+  std::shared_ptr<const Result> of_plan_;  // the same; of several processes' rows, those whose costs are here
+  mutable std::unique_ptr<Plan> plan_;     // made when it is first asked for, with the GIL held
 };
 
 void bind_solved(py::module_& module);

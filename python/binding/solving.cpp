@@ -8,6 +8,7 @@
 #include "core/names.hpp"
 #include "fedsinkhorn/divergence.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "gil.hpp"
 #include "given_problem.hpp"
 #include "numbers.hpp"
 #include "options.hpp"
@@ -17,40 +18,54 @@
 namespace fedsinkhorn::python {
 namespace {
 
-/// Runs work(), which may be interrupted before there is a result.
-void run_interruptible(Follower& follower, bool is_interruptible, const std::function<void()>& work) {
-  try {
-    run_without_gil(follower, is_interruptible, work);
-  } catch (const Interrupted&) {
-    raise_interrupt(py::none());
-    throw;
-  }
+/// Arguments, checked as far as one client can by itself.
+struct Prepared {
+  GivenProblem given;
+  Options options;
+};
+Prepared prepared_problem(const py::dict& inputs, const py::dict& options) {
+  return {GivenProblem(inputs), options_from(options)};
 }
 
 /// with_mpi: this process is one client, and all others call this, too.
-py::object solve_given(const py::dict& inputs, const py::dict& given_options, const py::object& callback,
-                       bool is_interruptible, bool with_mpi) {
-  GivenProblem given(inputs);
-  Options options = options_from(given_options);
+py::object solve_given(const Prepared& prepared, const py::object& callback, bool is_interruptible, bool with_mpi) {
+  Options options = prepared.options;
+  const Problem& problem = prepared.given.problem;
   Follower follower(callback);
   follower.follow(options);
   std::optional<Result> result;
-  run_interruptible(follower, is_interruptible, [&] {
+  follower.run(is_interruptible, [&] {
     if (with_mpi) {
       MpiSession session(options.timeout);
-      result = solve(given.problem, options, session);
+      result = solve(problem, options, session);
     } else {
-      result = solve(given.problem, options);
+      result = solve(problem, options);
     }
   });
-  py::object solved = py::cast(std::make_unique<Solved>(std::move(given), options, std::move(*result)));
-  raise_interrupt(solved);
+  py::object solved = py::cast(std::make_unique<Solved>(prepared.given, options, std::move(*result)));
+  follower.finish(solved);
   return solved;
+}
+
+/// The others wait for a client whose arguments were refused. options: policy, server and timeout, as they were given.
+void decline_others(const std::string& line, const py::dict& given_options) {
+  Options options;
+  try {
+    options = options_from(given_options);
+  } catch (const InputError&) {
+    options.policy = "sums";  // which keeps reasons apart, as they may have wanted
+  }
+  const WithoutGil no_gil;
+  try {
+    MpiSession session(options.timeout);
+    decline(line, options, session);
+  } catch (const std::exception&) {  // the caller has a reason of its own to throw
+  }
 }
 
 /// This process adds up the masked sums of the others; see Options::server.
 void serve_others(double timeout) {
-  const py::gil_scoped_release no_gil;
+  const WithoutGil no_gil;
   MpiSession session(timeout);
   serve(session);
 }
@@ -66,7 +81,7 @@ class SolvedDivergence {
   [[nodiscard]] py::tuple point_gradients() const {
     PointGradients gradients;
     {
-      const py::gil_scoped_release no_gil;
+      const WithoutGil no_gil;
       gradients = fedsinkhorn::point_gradients(given_.problem, divergence_, threads_);
     }
     const auto& clouds = std::get<PointClouds>(given_.problem.cost);
@@ -75,7 +90,7 @@ class SolvedDivergence {
   [[nodiscard]] py::tuple mass_gradients() const {
     MassGradients gradients;
     {
-      const py::gil_scoped_release no_gil;
+      const WithoutGil no_gil;
       gradients = fedsinkhorn::mass_gradients(given_.problem, divergence_, threads_);
     }
     return py::make_tuple(array_of(gradients.a, {gradients.a.size()}), array_of(gradients.b, {gradients.b.size()}));
@@ -91,28 +106,26 @@ class SolvedDivergence {
   Divergence divergence_;
 };
 
-py::object divergence_of(const py::dict& inputs, const py::dict& given_options, const py::object& callback,
-                         bool is_interruptible) {
-  GivenProblem given(inputs);
-  Options options = options_from(given_options);
+py::object divergence_of(const Prepared& prepared, const py::object& callback, bool is_interruptible) {
+  Options options = prepared.options;
   Follower follower(callback);
   follower.follow(options);
   std::optional<Divergence> result;
-  run_interruptible(follower, is_interruptible, [&] { result = divergence(given.problem, options); });
-  py::object solved = py::cast(std::make_unique<SolvedDivergence>(std::move(given), options, std::move(*result)));
-  raise_interrupt(py::none());
-  return solved;
+  follower.run(is_interruptible, [&] { result = divergence(prepared.given.problem, options); });
+  follower.finish(py::none());
+  return py::cast(std::make_unique<SolvedDivergence>(prepared.given, options, std::move(*result)));
 }
 
-std::uint64_t predicted_memory(const py::dict& inputs, const py::dict& options) {
-  const GivenProblem given(inputs);
-  return predicted_bytes(given.problem, options_from(options));
+std::uint64_t predicted_memory(const Prepared& prepared) {
+  return predicted_bytes(prepared.given.problem, prepared.options);
 }
 
 }  // namespace
 
 void bind_solving(py::module_& module) {
+  py::class_<Prepared>(module, "Prepared").def(py::init(&prepared_problem));
   module.def("solve", &solve_given);
+  module.def("decline", &decline_others);
   module.def("serve", [](const py::object& timeout) { serve_others(real_number(timeout, "timeout")); });
   module.def("divergence", &divergence_of);
   module.def("predicted_bytes", &predicted_memory);

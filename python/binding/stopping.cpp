@@ -1,6 +1,8 @@
 #include "stopping.hpp"
 
-#include "fedsinkhorn/error.hpp"
+#include <utility>
+
+#include "numbers.hpp"
 
 namespace fedsinkhorn::python {
 namespace {
@@ -16,6 +18,10 @@ extern "C" void on_interrupt(int signal) {
 }
 
 bool is_ours(const struct sigaction& action) { return action.sa_handler == on_interrupt; }
+
+void attach(const py::object& result, const py::object& error) {
+  if (PyObject_SetAttrString(error.ptr(), "result", result.ptr()) != 0) PyErr_Clear();
+}
 
 }  // namespace
 
@@ -42,52 +48,47 @@ InterruptScope::~InterruptScope() {
 }
 
 void Follower::follow(Options& options) {
-  options.interrupt = &stop_;
-  if (!has_callback()) return;
-  options.on_check = [this](const Progress& progress) { call([&] { return py::cast(progress); }); };
+  options.interrupt = &work_.stop();
+  if (callback_.is_none()) return;
+  options.on_check = [this](const Progress& progress) { work_.with_gil([&] { call(progress); }); };
 }
 
-void Follower::call(const std::function<py::object()>& argument) {
-  const py::gil_scoped_acquire gil;
+void Follower::call(const Progress& progress) {
   if (failure_) return;
   try {
-    const py::object answer = callback_(argument());
-    if (answer.is(py::bool_(true))) stop_ = true;
-  } catch (...) {
+    const py::object answer = callback_(py::cast(progress));
+    if (is_truth(answer) && answer.cast<bool>()) work_.stop() = true;
+  } catch (const std::exception&) {
     failure_ = std::current_exception();
-    stop_ = true;
+    work_.stop() = true;
   }
 }
 
-void Follower::rethrow() {
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-}
-
-void run_without_gil(Follower& follower, bool is_interruptible, const std::function<void()>& work) {
+void Follower::run(bool is_interruptible, const std::function<void()>& work) {
   std::exception_ptr failure;
   {
-    const InterruptScope scope(follower.stop(), is_interruptible);
-    const py::gil_scoped_release no_gil;
+    const InterruptScope scope(work_.stop(), is_interruptible);
+    const WithoutGil no_gil;
     try {
       work();
-    } catch (...) {
+    } catch (const std::exception&) {
       failure = std::current_exception();
     }
   }
-  follower.rethrow();  // the reason why the solve ended
-  if (failure) std::rethrow_exception(failure);
+  if (!failure) return;
+  finish(py::none());
+  std::rethrow_exception(failure);
 }
 
-void raise_interrupt(const py::object& result) {
-  if (PyErr_CheckSignals() == 0) return;
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  if (value != nullptr && PyObject_SetAttrString(value, "result", result.ptr()) != 0) PyErr_Clear();
-  PyErr_Restore(type, value, trace);
-  throw py::error_already_set();
+void Follower::finish(const py::object& result) {
+  if (!failure_ && PyErr_CheckSignals() == 0) return;
+  try {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    throw py::error_already_set();
+  } catch (py::error_already_set& error) {
+    if (error.matches(PyExc_KeyboardInterrupt)) attach(result, error.value());
+    throw;
+  }
 }
 
 }  // namespace fedsinkhorn::python

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "fedsinkhorn/options.hpp"
+#include "gil.hpp"
 
 namespace fedsinkhorn::python {
 
@@ -41,24 +42,21 @@ class Follower {
 
   /// Sets interrupt, and on_check if there is a callback.
   void follow(Options& options);
-  /// For callbacks of other kinds. Called without the GIL, from any thread.
-  void call(const std::function<py::object()>& argument);
 
-  [[nodiscard]] std::atomic<bool>& stop() { return stop_; }
-  [[nodiscard]] bool has_callback() const { return !callback_.is_none(); }
-  /// Throws what the callback threw. With the GIL held.
-  void rethrow();
+  /// Runs work() without the GIL, under an InterruptScope. If that throws, what the callback threw comes first, or a
+  /// KeyboardInterrupt whose attribute `result` is None.
+  void run(bool is_interruptible, const std::function<void()>& work);
+
+  /// After run(): throws what the callback threw, or KeyboardInterrupt if a signal asks for it. `result` becomes the
+  /// attribute of that name of a KeyboardInterrupt.
+  void finish(const py::object& result);
 
  private:
+  void call(const Progress& progress);
+
   py::object callback_;
-  std::atomic<bool> stop_{false};
+  StoppableWork work_;
   std::exception_ptr failure_;
 };
-
-/// Runs work() without the GIL, under an InterruptScope; then throws what a callback threw.
-void run_without_gil(Follower& follower, bool is_interruptible, const std::function<void()>& work);
-
-/// Throws KeyboardInterrupt, with `result` as its attribute of that name, if a signal asks for it.
-void raise_interrupt(const py::object& result);
 
 }  // namespace fedsinkhorn::python

@@ -7,7 +7,10 @@
 All solving is done by the C++ library; see docs/python.md. `fedsinkhorn.pot` has the calls of POT, `fedsinkhorn.torch`
 a loss for PyTorch.
 """
-from . import privacy
+import atexit
+import os
+
+from . import _core, privacy
 from ._core import ClientFailed, ClientLost, InputError, Progress, __version__
 from ._divergence import Divergence, divergence
 from ._model import plan_topology, predict, shipped_profiles
@@ -49,6 +52,11 @@ __all__ = [
 for _error in (InputError, ClientLost, ClientFailed):
     _error.__module__ = "fedsinkhorn"
 del _error
+
+# Solves of daemon threads end before Python does; a forked child has no such threads.
+atexit.register(_core.stop_other_threads)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_core.forget_threads)
 
 
 def __getattr__(name):

@@ -6,6 +6,7 @@ DLPack or `__array__`. Matrices of costs on a CUDA device stay there, if the lib
 converted, which takes memory: other orders and strides, integers, what lies on a device. What cannot be converted
 without guessing is refused by an InputError that names the argument.
 """
+import contextlib
 import functools
 
 import numpy as np
@@ -25,10 +26,27 @@ def is_text(value, *texts):
     return isinstance(value, str) and value in texts
 
 
+@contextlib.contextmanager
+def errors_named(names):
+    """Errors name a caller's arguments; names: those by ours."""
+    try:
+        yield
+    except InputError as error:
+        culprit, colon, rest = str(error).partition(":")
+        raise InputError(names.get(culprit, culprit) + colon + rest) from None
+
+
+def _device_kind(value):
+    """DLPack's number of it; None for what does not say."""
+    try:
+        return int(value.__dlpack_device__()[0])
+    except Exception:  # whatever others throw, such as PyTorch of its meta tensors
+        return None
+
+
 def _on_host(value):
     """What lies on a device is copied from it."""
-    device = getattr(value, "__dlpack_device__", None)
-    if device is None or device()[0] in _HOSTS:
+    if _device_kind(value) in (None, *_HOSTS):
         return value
     if hasattr(value, "cpu"):  # PyTorch
         return value.detach().cpu()
@@ -69,8 +87,7 @@ def _has_devices():
 
 def on_device(name, value):
     """A matrix on a CUDA device, for the library to read there; None if it lies elsewhere, or must be copied."""
-    where = getattr(value, "__dlpack_device__", None)
-    if where is None or int(where()[0]) != _CUDA or not _has_devices():
+    if _device_kind(value) != _CUDA or not _has_devices():
         return None
     ready = _ready_there(value)
     if ready is None:
@@ -83,8 +100,7 @@ def on_device(name, value):
 
 def written_on_device(name, value):
     """A matrix on a CUDA device, for the library to write to; nothing of it may be a copy."""
-    where = getattr(value, "__dlpack_device__", None)
-    if where is None or int(where()[0]) != _CUDA:
+    if _device_kind(value) != _CUDA:
         raise InputError(f"{name}: a {type(value).__name__} was given; give an array of NumPy, or one on the GPU")
     if hasattr(value, "detach"):
         value = value.detach()

@@ -1,6 +1,6 @@
 """The Sinkhorn divergence, and its gradients."""
 from . import _core
-from ._solve import check_options, documented, inputs_of, is_interruptible
+from ._solve import check_callback, check_options, documented, inputs_of, is_interruptible
 from .result import check_on_failure, report_failure
 
 
@@ -39,7 +39,8 @@ class Divergence:
         return self._solved.point_gradients()
 
     def mass_gradients(self):
-        """(dS/da, dS/db), each up to a constant: masses keep their totals. Each sums to 0."""
+        """(dS/da, dS/db), each up to a constant: masses keep their totals. Each sums to 0. With normalize=True totals
+        may change, and these are the derivatives with respect to the masses as given."""
         return self._solved.mass_gradients()
 
     def __float__(self):
@@ -54,9 +55,8 @@ def divergence(X, Y, a=None, b=None, *, epsilon, metric="sqeuclidean", mass_tole
     check_options("divergence", options)
     check_on_failure(on_failure)
     inputs = inputs_of((X, Y), a, b, epsilon, metric, options, None, mass_tolerance)
-    if callback is not None and not callable(callback):
-        raise _core.InputError(f"callback: a {type(callback).__name__} cannot be called")
-    result = Divergence(_core.divergence(inputs, options, callback, is_interruptible()))
+    check_callback(callback)
+    result = Divergence(_core.divergence(_core.Prepared(inputs, options), callback, is_interruptible()))
     report_failure(result.status, lambda: f"the divergence is of solves that did not converge: {result.status}",
                    on_failure, result)
     return result

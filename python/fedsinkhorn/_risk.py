@@ -3,7 +3,7 @@ import json
 
 from . import _core
 from ._arrays import as_numbers
-from ._solve import check_comm, check_options, is_interruptible
+from ._solve import check_comm, check_options, is_interruptible, others_told, result_attached
 from .result import check_on_failure, report_failure
 
 
@@ -52,24 +52,22 @@ def risk(returns=None, scenarios=None, *, radius, epsilon, weights=None, are_gai
     comm: each process has its own days. Options as for `solve`; used are clients, threads, policy, server, timeout,
     tolerance, max_iterations, transport (all, with stress_marginal).
     """
-    check_options("risk", options)
-    check_on_failure(on_failure)
     if comm is not None:
         check_comm(comm)
-    inputs = dict(radius=radius, epsilon=epsilon, are_gains=are_gains, cost=cost, cvar_level=cvar_level,
-                  may_stay=may_stay, is_part=comm is not None)
-    for name, value, dimensions, float64 in (
-            ("returns", returns, 2, False), ("scenarios", scenarios, 2, False), ("costs", costs, 2, False),
-            ("covariance", covariance, 2, True), ("weights", weights, 1, True),
-            ("scenario_losses", scenario_losses, 1, True), ("return_losses", return_losses, 1, True), ("a", a, 1, True),
-            ("radii", radii, 1, True), ("stress_marginal", stress_marginal, 1, True)):
-        inputs[name] = None if value is None else as_numbers(name, value, (dimensions,), float64)
-    try:
-        answer = _core.risk(inputs, options, is_interruptible(), comm is not None)
-    except KeyboardInterrupt as interrupt:
-        so_far = getattr(interrupt, "result", None)
-        interrupt.result = None if so_far is None else RiskResult(so_far)
-        raise
+    with others_told(comm, options):
+        check_options("risk", options)
+        check_on_failure(on_failure)
+        inputs = dict(radius=radius, epsilon=epsilon, are_gains=are_gains, cost=cost, cvar_level=cvar_level,
+                      may_stay=may_stay, is_part=comm is not None)
+        for name, value, dimensions, float64 in (
+                ("returns", returns, 2, False), ("scenarios", scenarios, 2, False), ("costs", costs, 2, False),
+                ("covariance", covariance, 2, True), ("weights", weights, 1, True),
+                ("scenario_losses", scenario_losses, 1, True), ("return_losses", return_losses, 1, True),
+                ("a", a, 1, True), ("radii", radii, 1, True), ("stress_marginal", stress_marginal, 1, True)):
+            inputs[name] = None if value is None else as_numbers(name, value, (dimensions,), float64)
+        prepared = _core.PreparedRisk(inputs, options)
+    with result_attached(dict, RiskResult):
+        answer = _core.risk(prepared, is_interruptible(), comm is not None)
     result = RiskResult(answer)
     report_failure(result.status, lambda: f"the search stopped without converging: {result.status}", on_failure, result)
     return result

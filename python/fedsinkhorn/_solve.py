@@ -1,4 +1,5 @@
 """fedsinkhorn.solve: from Python's arguments to the library's, and back."""
+import contextlib
 import difflib
 import inspect
 import signal
@@ -27,11 +28,11 @@ def is_interruptible():
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 
 
-def check_options(function, given):
-    """Names of options, as Python checks names of arguments."""
+def check_options(function, given, others=()):
+    """Names of options, as Python checks names of arguments. others: arguments of the function, to suggest."""
     for name in given:
         if name not in _OPTIONS and name not in _FILES:
-            near = difflib.get_close_matches(name, [*_OPTIONS, *_FILES, "epsilon", "metric", "initial_g"], 1)
+            near = difflib.get_close_matches(name, [*_OPTIONS, *_FILES, *others], 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{function}() has no option {name!r}{hint}")
     return given
@@ -92,34 +93,58 @@ def check_comm(comm):
         raise InputError("comm: has not all processes of MPI.COMM_WORLD, in its order; give MPI.COMM_WORLD")
 
 
+@contextlib.contextmanager
+def result_attached(kind, as_result):
+    """A KeyboardInterrupt has the result so far as its attribute `result`, or None. kind: what the library attaches."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        so_far = getattr(interrupt, "result", None)
+        interrupt.result = as_result(so_far) if isinstance(so_far, kind) else None
+        raise
+
+
+@contextlib.contextmanager
+def others_told(comm, options):
+    """Around the checks of one client's arguments: the others wait for it, and are told if something is wrong."""
+    try:
+        yield
+    except Exception as error:
+        if comm is not None:
+            given = {name: options[name] for name in ("policy", "server", "timeout") if name in options}
+            _core.decline(" ".join(str(error).split()), given)
+        raise
+
+
+def check_callback(callback):
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback: a {type(callback).__name__} cannot be called")
+
+
 def _parts_of(parts, inputs, comm):
     if parts is None:
         return [name for name in ("C", "X", "a") if name in inputs] if comm is not None else []
-    if isinstance(parts, str) or not all(isinstance(part, str) for part in parts):
+    if not isinstance(parts, (list, tuple, set, frozenset)) or not all(isinstance(part, str) for part in parts):
         raise InputError("parts: is no list of names; give some of 'C', 'X', 'Y', 'a', 'b', 'initial_g'")
-    if comm is None and len(list(parts)) > 0:
+    if comm is None and parts:
         raise InputError("parts: only clients in processes of their own have parts; give comm")
     return list(parts)
 
 
 def solve(C, a=None, b=None, *, epsilon, metric="sqeuclidean", initial_g=None, mass_tolerance=None,
           callback=None, progress=False, on_failure="warn", comm=None, parts=None, **options):
-    check_options("solve", options)
-    check_on_failure(on_failure)
-    inputs = inputs_of(C, a, b, epsilon, metric, options, initial_g, mass_tolerance)
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback: a {type(callback).__name__} cannot be called")
     if comm is not None:
         check_comm(comm)
-    inputs["parts"] = _parts_of(parts, inputs, comm)
-    with bar_for(progress, callback) as follow:
-        try:
-            solved = _core.solve(inputs, options, follow, is_interruptible(), comm is not None)
-        except KeyboardInterrupt as interrupt:
-            so_far = getattr(interrupt, "result", None)
-            interrupt.result = None if so_far is None else Result(so_far, inputs, options)
-            raise
-    result = Result(solved, inputs, options)
+    with others_told(comm, options):
+        check_options("solve", options, ("epsilon", "metric", "initial_g", "callback", "progress", "on_failure"))
+        check_on_failure(on_failure)
+        check_callback(callback)
+        inputs = inputs_of(C, a, b, epsilon, metric, options, initial_g, mass_tolerance)
+        inputs["parts"] = _parts_of(parts, inputs, comm)
+        prepared = _core.Prepared(inputs, options)
+    with result_attached(_core.Solved, lambda so_far: Result(so_far, inputs)), bar_for(progress, callback) as follow:
+        solved = _core.solve(prepared, follow, is_interruptible(), comm is not None)
+    result = Result(solved, inputs)
     report_failure(result.status, lambda: _not_converged(result), on_failure, result)
     return result
 
@@ -140,7 +165,7 @@ def serve(comm, timeout=60):
 def predicted_bytes(C, a=None, b=None, *, epsilon, metric="sqeuclidean", **options):
     """The peak memory of solve() for these arguments, in bytes, without the inputs."""
     check_options("predicted_bytes", options)
-    return _core.predicted_bytes(inputs_of(C, a, b, epsilon, metric, options), options)
+    return _core.predicted_bytes(_core.Prepared(inputs_of(C, a, b, epsilon, metric, options), options))
 
 
 _HEAD = """Solve  min <P, C> + epsilon * sum P (log P - 1)  over plans P with row sums a and column sums b.
@@ -157,7 +182,7 @@ metric : "sqeuclidean" (not halved), "euclidean" or "cosine", of points
 initial_g : the potential g to start from, such as that of an earlier result
 mass_tolerance : relative difference of the totals of a and b attributed to rounding
     Default 1e-8, or 1e-5 if masses are float32.
-callback : called with a Progress after each check of the error
+callback : called with a Progress after each check of the error; with comm on the first process alone
     What it raises ends the solve and is raised by it. If it returns True, the solve ends with status "interrupted".
 progress : True shows a bar, by tqdm if that is installed
 on_failure : "warn", "raise" or "ignore", if the solve does not converge

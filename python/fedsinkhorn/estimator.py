@@ -1,10 +1,15 @@
 """An estimator with scikit-learn's interface. scikit-learn itself is used if it is installed."""
+from ._arrays import errors_named
 from ._core import InputError
-from ._solve import check_options, solve
+from ._solve import solve
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.exceptions import NotFittedError
 except ImportError:
+
+    class NotFittedError(ValueError, AttributeError):
+        """Of scikit-learn."""
 
     class BaseEstimator:
         """Parameters by name, as far as this estimator needs it."""
@@ -24,13 +29,17 @@ except ImportError:
             return self.fit(X, y, **parameters).transform(X)
 
 
+class _NotFitted(InputError, NotFittedError):
+    """Both."""
+
+
 class SinkhornTransport(TransformerMixin, BaseEstimator):
     """Moves points of one cloud onto another, each to the mean of where the entropic plan sends it.
 
     fit(X, Y) solves for the plan from X to Y; transform(X) maps points: those of the fit as the plan does, new ones by
     the same formula, sum_j w_j Y_j with w_j proportional to exp((g_j - c(x, Y_j)) / epsilon).
 
-    epsilon, metric: as for `solve`. options: a dictionary of its other options, such as {"kernel": "online"}.
+    epsilon, metric: as for `solve`. options: a dictionary of its other arguments, such as {"kernel": "online"}.
     After fit: result_ (a Result), Y_, n_features_in_.
     """
 
@@ -45,13 +54,14 @@ class SinkhornTransport(TransformerMixin, BaseEstimator):
         """y: the points Y of the other cloud. The weights are the masses a and b."""
         if y is None:
             raise InputError("y: was not given; give the points that X is to be moved onto")
-        options = check_options("SinkhornTransport", dict(self.options or {}))
-        self.result_ = solve((X, y), sample_weight, target_weight, epsilon=self.epsilon, metric=self.metric, **options)
+        with errors_named({"a": "sample_weight", "b": "target_weight", "Y": "y"}):
+            self.result_ = solve((X, y), sample_weight, target_weight, epsilon=self.epsilon, metric=self.metric,
+                                 **dict(self.options or {}))
         self.Y_ = self.result_._inputs["Y"]
         self.n_features_in_ = self.Y_.shape[1]
         return self
 
     def transform(self, X):
         if not hasattr(self, "result_"):
-            raise InputError("X: this SinkhornTransport is not fitted yet; call fit")
+            raise _NotFitted("X: this SinkhornTransport is not fitted yet; call fit")
         return self.result_.extend(X).barycentric(self.Y_)

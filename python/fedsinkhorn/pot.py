@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ._arrays import as_numbers
+from ._arrays import as_numbers, errors_named
 from ._core import InputError
 from ._divergence import divergence
 from ._solve import solve as _solve
@@ -32,24 +32,27 @@ def _check_method(method, known):
 
 
 def _like(reference, numbers):
-    """Numbers as an array of the library that the reference comes from, with its type and on its device."""
+    """Numbers as an array of the library that the reference comes from, on its device and with its type, or float64 if
+    that is integer."""
     library = type(reference).__module__.split(".")[0]
     if library == "torch":
         import torch
 
-        return torch.as_tensor(np.array(numbers), dtype=reference.dtype, device=reference.device)
+        kind = reference.dtype if reference.is_floating_point() else torch.float64
+        return torch.as_tensor(np.array(numbers), dtype=kind, device=reference.device)
     if library in ("jax", "jaxlib"):
         import jax.numpy
 
-        return jax.numpy.asarray(numbers, dtype=reference.dtype)
+        return jax.numpy.asarray(numbers, dtype=float if reference.dtype.kind in "iub" else reference.dtype)
     if library == "cupy":
         import cupy
 
-        return cupy.asarray(numbers, dtype=reference.dtype)
+        return cupy.asarray(numbers, dtype=float if reference.dtype.kind in "iub" else reference.dtype)
     if library == "tensorflow":
         import tensorflow
 
-        return tensorflow.convert_to_tensor(numbers, dtype=reference.dtype)
+        kind = reference.dtype if reference.dtype.is_floating else tensorflow.float64
+        return tensorflow.convert_to_tensor(numbers, dtype=kind)
     kind = getattr(reference, "dtype", np.dtype(np.float64))
     kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
     return kind.type(numbers) if np.ndim(numbers) == 0 else np.asarray(numbers, dtype=kind)
@@ -66,11 +69,11 @@ def _plan_like(reference, plan):
 @contextlib.contextmanager
 def _named(**names):
     """Errors name POT's arguments; names: those by ours."""
-    try:
-        yield
-    except InputError as error:
-        culprit, colon, rest = str(error).partition(":")
-        raise InputError(names.get(culprit, culprit) + colon + rest) from None
+    with errors_named(names):
+        try:
+            yield
+        except InputError as error:  # of an option that POT does not have
+            raise InputError(str(error).replace(", or add normalize", "")) from None
 
 
 _OF_SINKHORN = {"C": "M", "epsilon": "reg", "max_iterations": "numItermax", "tolerance": "stopThr",
@@ -82,7 +85,10 @@ _OF_SOLVE = {"C": "M", "X": "X_a", "Y": "X_b", "epsilon": "reg", "max_iterations
 
 def _masses(masses):
     """POT's empty list means uniform."""
-    return None if masses is None or len(masses) == 0 else masses
+    try:
+        return None if masses is None or len(masses) == 0 else masses
+    except TypeError:  # it has no length: solve() will say what is wrong
+        return masses
 
 
 class _Printer:
@@ -166,7 +172,7 @@ def _nan_for(M, b, log, is_loss):
 
 def _refuse_gradients(function, *tensors):
     if any(getattr(tensor, "requires_grad", False) for tensor in tensors):
-        warnings.warn(f"{function}: gradients do not flow through a plan; use sinkhorn2 or fedsinkhorn.torch",
+        warnings.warn(f"{function}: its result has no gradients; use sinkhorn2, or the losses of fedsinkhorn.torch",
                       stacklevel=3)
 
 
@@ -199,29 +205,23 @@ def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ve
         return _nan_for(M, b, log, is_loss=True)
     settings = _settings(reg, numItermax, stopThr, verbose, warmstart)
     with _named(**_OF_SINKHORN):
-        if not log and any(getattr(tensor, "requires_grad", False) for tensor in (a, b, M)):
-            return _differentiable_loss(a, b, M, settings, warn)
-        result = _solve(M, a, b, **settings)
+        if any(getattr(tensor, "requires_grad", False) for tensor in (a, b, M)):
+            from .torch import value_and_result
+
+            answer, result = value_and_result(M, a, b, "linear", settings)
+        else:
+            result = _solve(M, a, b, **settings)
+            losses = np.array([target.cost.linear for target in result.per_target])
+            answer = _like(M, losses if result.f.ndim == 2 else losses[0])
     _warn_of(result.status, warn)
-    losses = np.array([target.cost.linear for target in result.per_target])
-    answer = _like(M, losses if result.f.ndim == 2 else losses[0])
     return (answer, _log_of(result, reg, M)) if log else answer
-
-
-def _differentiable_loss(a, b, M, settings, warn):
-    from .torch import sinkhorn_value
-
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        value = sinkhorn_value(M, a, b, value="linear", **dict(settings, on_failure="warn"))
-    _warn_of("iteration_limit" if seen else "converged", warn, stacklevel=4)
-    return value
 
 
 def empirical_sinkhorn_divergence(X_s, X_t, reg, a=None, b=None, metric="sqeuclidean", numIterMax=10000, stopThr=1e-9,
                                   verbose=False, log=False, warn=True, warmstart=None, **kwargs):
     """As ot.bregman.empirical_sinkhorn_divergence: <P, C> of the two samples minus half of those within each, and at
     least 0. `fedsinkhorn.divergence` has the usual one, with the entropies."""
+    _refuse_gradients("empirical_sinkhorn_divergence", X_s, X_t, a, b)
     a, b = _masses(a), _masses(b)
     reg = _number("reg", reg)
     settings = _settings(reg, numIterMax, stopThr, verbose, None)

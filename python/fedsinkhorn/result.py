@@ -57,7 +57,7 @@ class Plan:
     """The plan P_ij = exp((f_i + g_j - C_ij) / epsilon), computed when it is asked for and never stored.
 
     With several targets, `plan.target(k)` is that of target k; others speak of target 0.
-    A result of one MPI rank has the rows of that rank alone; they are numbered from 0 here.
+    A result of one MPI rank has the plan's rows of that rank alone; they are numbered from 0 here.
     """
 
     def __init__(self, solved, shape, first_row, targets, target=0):
@@ -69,9 +69,7 @@ class Plan:
 
     def target(self, k):
         """The plan of target k."""
-        if not -self._targets <= k < self._targets:
-            raise IndexError(f"target {k} of {self._targets}")
-        return Plan(self._solved, self.shape, self._first_row, self._targets, k % self._targets)
+        return Plan(self._solved, self.shape, self._first_row, self._targets, _target(k, self._targets))
 
     def __len__(self):
         return self.shape[0]
@@ -111,6 +109,9 @@ class Plan:
         if tuple(getattr(out, "shape", ())) != tuple(self.shape):
             raise InputError(f"out: is no array of {self.shape[0]} x {self.shape[1]}")
         if isinstance(out, np.ndarray):
+            if out.dtype not in (np.float32, np.float64) or not out.flags.writeable:
+                kind = f"has the type {out.dtype}" if out.flags.writeable else "is read-only"
+                raise InputError(f"out: {kind}; give an array of float32 or float64 to write to")
             for first in range(0, len(self), _ROWS_AT_ONCE):
                 out[first:first + _ROWS_AT_ONCE] = self.rows(first, min(len(self), first + _ROWS_AT_ONCE))
             return out
@@ -153,8 +154,15 @@ class Plan:
 def _index(value):
     try:
         return value.__index__()
-    except AttributeError:
-        raise IndexError(f"a {type(value).__name__} is no row") from None
+    except (AttributeError, TypeError):  # NumPy's arrays have the method, and throw
+        raise IndexError(f"a {type(value).__name__} is no index") from None
+
+
+def _target(value, targets):
+    k = _index(value)
+    if not -targets <= k < targets:
+        raise IndexError(f"target {k} of {targets}")
+    return k % targets
 
 
 class Result:
@@ -165,10 +173,9 @@ class Result:
     cost, errors: of all targets together (costs added up, errors of the worst); `per_target` has each.
     """
 
-    def __init__(self, solved, inputs, options):
+    def __init__(self, solved, inputs):
         self._solved = solved
         self._inputs = inputs
-        self._options = options
         self._facts = solved.facts()
         self._summary = None
         self._trace = None
@@ -242,8 +249,7 @@ class Result:
     @property
     def plan(self):
         facts = self._facts
-        rows = len(self._solved.f())
-        return Plan(self._solved, (rows, facts["columns"]), facts["first_row"], facts["targets"])
+        return Plan(self._solved, (facts["rows_of_plan"], facts["columns"]), facts["first_row"], facts["targets"])
 
     def extend(self, C):
         """The plan of other rows under the same g, such as new points X: each row has the same mass, in total 1, and
@@ -251,8 +257,10 @@ class Result:
         inputs = {"epsilon": self.epsilon}
         if "C" in self._inputs:
             inputs["C"] = as_numbers("C", C, (2,), fortran=True)
+            _require_columns("C", inputs["C"], self._facts["columns"], "columns; the result has")
         else:
             inputs.update(X=as_numbers("X", C, (2,)), Y=self._inputs["Y"], metric=self._inputs["metric"])
+            _require_columns("X", inputs["X"], inputs["Y"].shape[1], "coordinates; the points Y have")
         solved = self._solved.extend(inputs)
         facts = solved.facts()
         return Plan(solved, (facts["rows"], facts["columns"]), 0, facts["targets"])
@@ -260,11 +268,12 @@ class Result:
     def gradients(self, target=0):
         """(dV/dX, dV/dY) of V = cost.kl_objective, for costs from points. By the envelope theorem: exact where the
         solve has converged. With respect to a matrix of costs the gradient is the plan."""
-        return self._solved.point_gradients(target)
+        return self._solved.point_gradients(_target(target, self._facts["targets"]))
 
     def mass_gradients(self, target=0):
-        """(dV/da, dV/db), each up to a constant: masses keep their totals. Each sums to 0."""
-        return self._solved.mass_gradients(target)
+        """(dV/da, dV/db), each up to a constant: masses keep their totals. Each sums to 0. With normalize=True totals
+        may change, and these are the derivatives with respect to the masses as given."""
+        return self._solved.mass_gradients(_target(target, self._facts["targets"]))
 
     def __repr__(self):
         facts = self._facts
@@ -285,16 +294,20 @@ class Result:
     def __getstate__(self):
         inputs = {name: value.on_host() if isinstance(value, _core.DeviceArray) else value
                   for name, value in self._inputs.items()}
-        return {"inputs": inputs, "options": self._options, "state": self._solved.state(), "facts": self._facts,
-                "trace": self.trace, "summary": self.summary}
+        return {"inputs": inputs, "state": self._solved.state(), "facts": self._facts, "trace": self.trace,
+                "summary": self.summary}
 
     def __setstate__(self, pickled):
         self._inputs = pickled["inputs"]
-        self._options = pickled["options"]
         self._facts = pickled["facts"]
         self._trace = pickled["trace"]
         self._summary = pickled["summary"]
-        self._solved = _core.Solved.restore(self._inputs, self._options, pickled["state"])
+        self._solved = _core.Solved.restore(self._inputs, pickled["state"])
+
+
+def _require_columns(name, array, columns, what):
+    if array.shape[1] != columns:
+        raise InputError(f"{name}: has {array.shape[1]} {what} {columns}")
 
 
 def _curve(trace, width=420, height=120, most=300):

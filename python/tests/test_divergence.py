@@ -1,4 +1,6 @@
 """The Sinkhorn divergence and gradients, against differences of values."""
+import pickle
+
 import numpy as np
 import pytest
 
@@ -95,5 +97,32 @@ def test_what_a_divergence_refuses(clouds, rng):
         fedsinkhorn.divergence(X, Y[:, 0], epsilon=0.1)
     with pytest.raises(TypeError):
         fedsinkhorn.divergence(X, Y, epsilon=0.1, nonsense=1)
+    with pytest.raises(fedsinkhorn.InputError, match="^policy: private"):
+        fedsinkhorn.divergence(X, Y, epsilon=0.1, policy="private", noise=1)
+    with pytest.raises(TypeError, match="no option 'initial_g'$"):
+        fedsinkhorn.divergence(X, Y, epsilon=0.1, initial_g=np.zeros(30))
     with pytest.warns(fedsinkhorn.ConvergenceWarning):
         fedsinkhorn.divergence(X, Y, epsilon=0.01, max_iterations=1)
+
+
+@pytest.mark.parametrize("debiased", [True, False])
+def test_gradients_of_masses_that_are_normalised(rng, debiased):
+    """All totals are allowed; a mass of 0 stays where it is."""
+    X, Y, a, b = rng.random((8, 2)), rng.random((6, 2)), 3 * rng.random(8) + 0.5, rng.random(6) + 0.5
+    b[2] = 0
+    settings = dict(TIGHT, epsilon=0.1, normalize=True)
+
+    def solved(a, b):
+        return fedsinkhorn.divergence(X, Y, a, b, **settings) if debiased else fedsinkhorn.solve((X, Y), a, b, **settings)
+
+    def value(a, b):
+        return solved(a, b).value if debiased else solved(a, b).cost.kl_objective
+
+    of_a, of_b = solved(a, b).mass_gradients()
+    scale = max(abs(of_a).max(), abs(of_b).max())
+    for k in (0, 3, 5):
+        assert of_a[k] == pytest.approx(difference(lambda a: value(a, b), a, k), abs=1e-6 * scale)
+        assert of_b[k] == pytest.approx(difference(lambda b: value(a, b), b, k), abs=1e-6 * scale)
+    if not debiased:
+        other = pickle.loads(pickle.dumps(solved(a, b))).mass_gradients()
+        np.testing.assert_array_equal(other[0], of_a)

@@ -1,4 +1,6 @@
 """SinkhornTransport, alone and in scikit-learn."""
+import warnings
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,21 @@ def test_what_it_refuses(clouds):
         SinkhornTransport().fit(clouds[0])
     with pytest.raises(TypeError):
         SinkhornTransport(options={"nonsense": 1}).fit(*clouds)
+    X, Y = clouds
+    fitted = SinkhornTransport(0.05).fit(X, Y)
+    for wrong, call in (("y", lambda: SinkhornTransport().fit(X, Y[:, :1])),
+                        ("sample_weight", lambda: SinkhornTransport().fit(X, Y, sample_weight=np.ones(3))),
+                        ("target_weight", lambda: SinkhornTransport().fit(X, Y, target_weight=-np.ones(30))),
+                        ("X", lambda: fitted.transform(X[:, :1])),
+                        ("X", lambda: fitted.transform(np.full((2, 2), np.nan)))):
+        with pytest.raises(fedsinkhorn.InputError, match=f"^{wrong}: "):
+            call()
+
+
+def test_other_arguments_of_solve(clouds):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SinkhornTransport(0.001, options={"max_iterations": 1, "on_failure": "ignore"}).fit(*clouds)
 
 
 def test_scikit_learn_knows_it(clouds):
@@ -38,6 +55,8 @@ def test_scikit_learn_knows_it(clouds):
     from sklearn.preprocessing import FunctionTransformer
 
     transport = SinkhornTransport(epsilon=0.03, metric="euclidean")
+    with pytest.raises(pytest.importorskip("sklearn.exceptions").NotFittedError):
+        transport.transform(clouds[0])
     other = base.clone(transport).set_params(epsilon=0.05)
     assert other.get_params() == {"epsilon": 0.05, "metric": "euclidean", "options": None}
     X, Y = clouds

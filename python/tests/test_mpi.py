@@ -112,3 +112,77 @@ def test_every_rank_has_the_same_error(tmp_path):
 def test_communicators_of_others_are_refused(tmp_path, comm):
     for error in errors_of(2, tmp_path, comm=comm):
         assert error.startswith("comm: ")
+
+
+# Rank 1 is wrong in several ways, one after the other; then all solve.
+WRONG_ON_ONE = """
+from pathlib import Path
+import numpy
+from mpi4py import MPI
+import fedsinkhorn
+
+rank = MPI.COMM_WORLD.rank
+C = numpy.random.default_rng(1).random((12, 5))
+mine = C[4 * rank:4 * rank + 4]
+seen = []
+for wrong in (dict(tolerance=-1), dict(nonsense=1), dict(parts=3), dict(a=[]), dict(policy="none"), dict(timeout="a")):
+    given = dict(policy={policy!r}, **(dict(a=numpy.full(4, 1 / 12))))
+    if rank == 1:
+        given.update(wrong)
+    try:
+        fedsinkhorn.solve(mine, epsilon=0.1, comm=MPI.COMM_WORLD, **given)
+        seen.append("nothing")
+    except (fedsinkhorn.InputError, TypeError) as error:
+        seen.append(type(error).__name__ + " " + str(error))
+result = fedsinkhorn.solve(mine, epsilon=0.1, tolerance=1e-12, comm=MPI.COMM_WORLD, policy={policy!r})
+alone = fedsinkhorn.solve(C, epsilon=0.1, tolerance=1e-12)
+plan = alone.plan.rows(4 * rank, 4 * rank + 4)
+assert result.plan.shape == (4, 5) and abs(result.plan.dense() - plan).max() < 1e-10
+assert abs(result.plan.apply(numpy.ones(5)) - 1 / 12).max() < 1e-10
+seen.append(result.status)
+Path(f"seen{{rank}}").write_text("\\n".join(seen))
+"""
+
+
+@pytest.mark.parametrize("policy", ["open", "sums"])
+def test_what_one_rank_gives_wrongly_ends_all_and_they_can_go_on(tmp_path, policy):
+    (tmp_path / "wrong.py").write_text(WRONG_ON_ONE.format(policy=policy))
+    run = mpirun(3, ["wrong.py"], tmp_path)
+    assert run.returncode == 0, run.stderr
+    seen = [(tmp_path / f"seen{rank}").read_text().split("\n") for rank in range(3)]
+    assert [ranks[-1] for ranks in seen] == ["converged"] * 3
+    for k, reason in enumerate(["tolerance: -1", "solve() has no option 'nonsense'", "parts: ", "a: ", "policy: ",
+                                "timeout: "]):
+        at_fault = seen[1][k]
+        assert reason in at_fault, at_fault
+        for rank in (0, 2):
+            error = seen[rank][k]
+            is_told = k == 4 or (policy == "open" and k < 4)  # names of policies are checked together
+            assert error.startswith("InputError ") and (reason in error) == is_told, error
+
+
+WITH_A_SERVER = """
+from pathlib import Path
+import numpy
+from mpi4py import MPI
+import fedsinkhorn
+
+rank = MPI.COMM_WORLD.rank
+try:
+    if rank == 3:
+        fedsinkhorn.serve(MPI.COMM_WORLD)
+    else:
+        fedsinkhorn.solve(numpy.ones((4, 5)), epsilon=0.1, comm=MPI.COMM_WORLD, policy="sums", server="sums",
+                          tolerance=-1 if rank == 1 else 1e-9)
+except (fedsinkhorn.InputError, fedsinkhorn.ClientFailed) as error:
+    Path(f"seen{rank}").write_text(type(error).__name__ + " " + str(error))
+"""
+
+
+def test_what_one_rank_gives_wrongly_reaches_the_server(tmp_path):
+    (tmp_path / "server.py").write_text(WITH_A_SERVER)
+    run = mpirun(4, ["server.py"], tmp_path)
+    assert run.returncode == 0, run.stderr
+    seen = [(tmp_path / f"seen{rank}").read_text() for rank in range(4)]
+    assert seen[1].startswith("InputError tolerance: -1")
+    assert all(seen[rank].startswith("ClientFailed client 1") for rank in (0, 2, 3)), seen

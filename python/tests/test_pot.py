@@ -128,11 +128,23 @@ def test_types_follow_the_costs(costs):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     M = torch.tensor(costs, dtype=torch.float32)
     assert pot.sinkhorn([], [], M, 0.05).dtype == torch.float32
-    with pytest.warns(UserWarning, match="gradients do not flow"):
+    with pytest.warns(UserWarning, match="sinkhorn: its result has no gradients"):
         pot.sinkhorn([], [], M.clone().requires_grad_(), 0.05)
     M = torch.tensor(costs, requires_grad=True)
     pot.sinkhorn2([], [], M, 0.05).backward()
     np.testing.assert_allclose(M.grad.numpy(), pot.sinkhorn([], [], costs, 0.05), atol=1e-9)
+    M.grad = None
+    loss, log = pot.sinkhorn2([], [], M, 0.05, log=True)
+    loss.backward()
+    np.testing.assert_allclose(M.grad.numpy(), pot.sinkhorn([], [], costs, 0.05), atol=1e-9)
+    assert log["niter"] > 0 and not log["u"].requires_grad
+    X = torch.rand(5, 2, requires_grad=True)
+    with pytest.warns(UserWarning, match="divergence: its result has no gradients"):
+        pot.empirical_sinkhorn_divergence(X, X.detach() + 1, 0.5)
+    whole = (10 * M.detach()).int()
+    for result in (pot.sinkhorn([], [], whole, 1.0), pot.sinkhorn2([], [], whole, 1.0), pot.solve(whole, reg=1.0).plan):
+        assert result.dtype == torch.float64
+    np.testing.assert_array_equal(pot.sinkhorn([], [], whole, 1.0), pot.sinkhorn([], [], whole.numpy(), 1.0))
 
 
 def test_patching(costs):
@@ -148,3 +160,10 @@ def test_patching(costs):
     finally:
         fedsinkhorn.unpatch_pot()
     assert ot.sinkhorn is theirs and ot.bregman.sinkhorn is of_bregman and hasattr(ot, "solve") == had_solve
+
+
+def test_errors_name_what_pot_has(costs):
+    with pytest.raises(fedsinkhorn.InputError, match="^b: total mass is 30 but that of a is 40; scale them alike$"):
+        pot.sinkhorn(np.ones(40), np.ones(30), costs, 0.05)
+    with pytest.raises(fedsinkhorn.InputError, match="^a: has 0 dimensions"):
+        pot.sinkhorn(3, [], costs, 0.05)

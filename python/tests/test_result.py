@@ -35,13 +35,16 @@ def test_dense_into_an_array(result):
         assert result.plan.dense(out=out) is out
         np.testing.assert_array_equal(out, dense)
     np.testing.assert_allclose(result.plan.dense(out=np.empty((40, 30), np.float32)), dense, rtol=1e-6, atol=1e-37)
-    for wrong in (np.empty((30, 40)), [[1.0]], 3, dense.tolist()):
+    read_only = np.empty((40, 30))
+    read_only.flags.writeable = False
+    for wrong in (np.empty((30, 40)), [[1.0]], 3, dense.tolist(), np.empty((40, 30), int), np.empty((40, 30), complex),
+                  read_only):
         with pytest.raises(InputError, match="^out: "):
             result.plan.dense(out=wrong)
     assert result.plan.device is None
 
 
-@pytest.mark.parametrize("index", [40, -41, "a", 1.5, (1, 2, 3), None])
+@pytest.mark.parametrize("index", [40, -41, "a", 1.5, (1, 2, 3), None, np.array([1, 2])])
 def test_rows_that_are_not_there(result, index):
     with pytest.raises(IndexError):
         result.plan[index]
@@ -74,8 +77,19 @@ def test_new_rows(result, clouds, rng):
     new = result.extend(rng.random((5, 2))).dense()
     assert new.shape == (5, 30)
     np.testing.assert_allclose(new.sum(1), 0.2, rtol=1e-12)
-    with pytest.raises(InputError):
-        result.extend(rng.random((5, 3)))
+    for wrong in (rng.random((5, 3)), np.full((2, 2), np.nan), np.array([[1, np.inf]])):
+        with pytest.raises(InputError, match="^X: "):
+            result.extend(wrong)
+    of_costs = solve(rng.random((4, 3)), epsilon=0.1)
+    for wrong in (np.ones((2, 4)), [[1, np.nan, 1]], [[1, -np.inf, 1]], [[np.inf] * 3]):
+        with pytest.raises(InputError, match="^C: "):
+            of_costs.extend(wrong)
+    np.testing.assert_allclose(of_costs.extend([[np.inf, 1, 2]]).dense().sum(), 1, rtol=1e-14)
+
+
+def test_new_rows_far_from_all_others_keep_their_masses(result):
+    far = np.array([[1e4, 1e4], [-1e5, 3e5], [0.5, 0.5]])
+    np.testing.assert_allclose(result.extend(far).dense().sum(1), 1 / 3, rtol=1e-13)
 
 
 def test_potentials_are_read_only_and_outlive_the_result(clouds):
@@ -115,6 +129,23 @@ def test_pickle(result, duplicate):
     np.testing.assert_array_equal(other.f, result.f)
     assert repr(other) == repr(result) and other.summary == result.summary
     assert other._repr_html_() == result._repr_html_()
+
+
+def test_a_pickle_needs_no_files(costs, tmp_path):
+    scenario = tmp_path / "scenario.json"
+    scenario.write_text("{}")
+    result = solve(costs, epsilon=0.05, clients=2, transport="simulated", scenario=scenario)
+    pickled = pickle.dumps(result)
+    scenario.unlink()
+    np.testing.assert_array_equal(pickle.loads(pickled).plan.dense(), result.plan.dense())
+
+
+def test_targets_that_are_not_there(result):
+    for wrong in (1, -2, "a", 0.5):
+        for call in (result.plan.target, result.gradients, result.mass_gradients):
+            with pytest.raises(IndexError):
+                call(wrong)
+    np.testing.assert_array_equal(result.mass_gradients(-1)[0], result.mass_gradients(0)[0])
 
 
 def test_a_pickle_that_was_changed_is_refused(result):

@@ -106,6 +106,80 @@ except KeyboardInterrupt as interrupt:
 
 
 @pytest.mark.parametrize("clients", [1, 3])
+@pytest.mark.parametrize("raises", [lambda: os.kill(os.getpid(), signal.SIGINT), lambda: _raise(KeyboardInterrupt)])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_an_interrupt_in_a_callback_has_the_result(costs, clients, raises, is_nested):
+    """Ctrl-C comes while the callback runs, or a solve inside it."""
+
+    def interrupt(progress):
+        if progress.iteration >= 5:
+            raises()
+            time.sleep(10)  # the signal comes before that ends
+
+    def outer(progress):
+        if progress.iteration == 3:
+            solve(costs[:10], callback=interrupt, **ENDLESS)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            solve(costs, callback=outer if is_nested else interrupt, clients=clients, **ENDLESS)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    result = caught.value.result
+    assert result.status == "interrupted" and result.plan.shape == (40, 30)
+    assert result.iterations in ((3, 4) if is_nested else (5, 6))
+
+
+def _raise(error):
+    raise error
+
+
+def test_true_of_numpy_ends_the_solve(costs):
+    assert solve(costs, callback=lambda progress: np.bool_(True), **ENDLESS).status == "interrupted"
+
+
+DAEMONS = """
+import sys, threading
+import numpy as np
+import fedsinkhorn
+C = np.random.default_rng(0).random((200, 150))
+settings = dict(epsilon=1e-3, tolerance=0, max_iterations={iterations}, on_failure="ignore", clients={clients})
+started = threading.Semaphore(0)
+
+
+def work(progress=None):
+    started.release()
+
+
+def solve():
+    while True:
+        fedsinkhorn.solve(C, callback={callback}, **settings)
+        started.release()
+        fedsinkhorn.solve(C, epsilon=0.1).plan.dense()
+
+
+for _ in range(3):
+    threading.Thread(target=solve, daemon=True).start()
+if {waits}:
+    for _ in range(3):
+        started.acquire()
+print("at its end")
+"""
+
+
+@pytest.mark.parametrize("settings", [
+    dict(iterations=10**9, clients=1, callback="None", waits=False),
+    dict(iterations=10**9, clients=1, callback="work", waits=True),
+    dict(iterations=10**9, clients=3, callback="work", waits=True),
+    dict(iterations=10, clients=1, callback="None", waits=True),
+    dict(iterations=10, clients=2, callback="lambda progress: fedsinkhorn.solve(C, epsilon=0.1) and None", waits=True)])
+def test_python_ends_while_daemon_threads_solve(settings):
+    run = subprocess.run([sys.executable, "-c", DAEMONS.format(**settings)], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "at its end\n", "")
+
+
+@pytest.mark.parametrize("clients", [1, 3])
 def test_ctrl_c(clients):
     started = time.monotonic()
     run = subprocess.run([sys.executable, "-c", INTERRUPTED.format(clients=clients)], capture_output=True, text=True,

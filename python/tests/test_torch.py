@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import fedsinkhorn  # noqa: E402
-from fedsinkhorn.torch import sinkhorn_loss, sinkhorn_value  # noqa: E402
+from fedsinkhorn.torch import plan_like, sinkhorn_loss, sinkhorn_value  # noqa: E402
 
 TIGHT = dict(epsilon=0.1, tolerance=1e-13)
 
@@ -98,3 +98,55 @@ def test_second_derivatives_are_refused():
     (gradient,) = torch.autograd.grad(sinkhorn_loss(X, points(4, 2).detach(), epsilon=0.1), X, create_graph=True)
     with pytest.raises(RuntimeError):
         gradient.sum().backward()
+
+
+@pytest.mark.parametrize("debiased", [True, False])
+def test_gradcheck_of_masses_that_are_normalised(debiased):
+    """Their totals are free, so no softmax is needed."""
+    masses = [3 * torch.rand(n, dtype=torch.float64, requires_grad=True) for n in (5, 4)]
+
+    def loss(X, Y, a, b):
+        return sinkhorn_loss(X, Y, a, b, debiased=debiased, normalize=True, **TIGHT)
+
+    assert torch.autograd.gradcheck(loss, (points(5, 1), points(4, 2), *masses), atol=1e-7, rtol=1e-6)
+
+
+def test_gradcheck_of_several_targets():
+    a = torch.rand(5, dtype=torch.float64, requires_grad=True)
+    b = torch.rand(4, 3, dtype=torch.float64, requires_grad=True)
+    C = torch.rand(5, 4, dtype=torch.float64)
+
+    def losses(X, Y, a, b):
+        return sinkhorn_loss(X, Y, a, b, debiased=False, normalize=True, **TIGHT)
+
+    assert losses(points(5, 1), points(4, 2), a, b).shape == (3,)
+    assert torch.autograd.gradcheck(losses, (points(5, 1), points(4, 2), a, b), atol=1e-7, rtol=1e-6)
+    assert torch.autograd.gradcheck(lambda a, b: sinkhorn_value(C, a, b, normalize=True, **TIGHT), (a, b), atol=1e-7,
+                                    rtol=1e-6)
+
+
+def test_integers_give_float64():
+    C = torch.arange(20).reshape(5, 4) % 7
+    value = sinkhorn_value(C, epsilon=1.0)
+    assert value.dtype == torch.float64 and value == sinkhorn_value(C.double(), epsilon=1.0)
+    Y = points(4, 2)
+    sinkhorn_loss(C[:, :2], Y, epsilon=1.0).backward()
+    assert Y.grad.abs().sum() > 0
+    assert plan_like(C, fedsinkhorn.solve(C, epsilon=1.0).plan).dtype == torch.float64
+
+
+def test_other_arrays_will_do():
+    C = np.random.default_rng(1).random((5, 4))
+    assert sinkhorn_value(C, epsilon=0.1) == sinkhorn_value(torch.tensor(C), None, [0.25] * 4, epsilon=0.1)
+
+
+def test_what_losses_refuse():
+    C = torch.rand(5, 4)
+    for wrong, call in (("value", lambda: sinkhorn_value(C, epsilon=0.1, value="foo")),
+                        ("policy", lambda: sinkhorn_value(C, epsilon=0.1, policy="private", noise=1)),
+                        ("policy", lambda: sinkhorn_loss(C, C, epsilon=0.1, policy="private", noise=1)),
+                        ("b", lambda: sinkhorn_loss(C, C, None, torch.rand(5, 2), epsilon=0.1)),
+                        ("C", lambda: sinkhorn_value("costs", epsilon=0.1)),
+                        ("C", lambda: fedsinkhorn.solve(torch.zeros(3, 4, device="meta"), epsilon=0.1))):
+        with pytest.raises(fedsinkhorn.InputError, match=f"^{wrong}: "):
+            call()

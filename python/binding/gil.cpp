@@ -24,6 +24,13 @@ bool is_unwanted(unsigned long thread) {
   for (;;) pause();
 }
 
+/// Of a thread outside.
+void stay_if_unwanted() {
+  if (!is_unwanted(PyThread_get_thread_ident())) return;
+  --threads_outside;
+  stay_here();
+}
+
 /// In the child of a fork there is one thread.
 void forget_threads() {
   threads_outside = 0;
@@ -35,12 +42,10 @@ void forget_threads() {
 WithoutGil::WithoutGil() {
   ++threads_outside;
   state_ = PyEval_SaveThread();
+  stay_if_unwanted();
 }
 WithoutGil::~WithoutGil() {
-  if (is_unwanted(PyThread_get_thread_ident())) {
-    --threads_outside;
-    stay_here();
-  }
+  stay_if_unwanted();
   // Python may begin to end now, but stop_other_threads() waits for this one.
   PyEval_RestoreThread(state_);
   --threads_outside;

@@ -15,8 +15,8 @@ namespace py = pybind11;
 /// The thread does not have the lock while this lives.
 class WithoutGil {
  public:
+  // Neither returns on a thread that Python no longer wants.
   WithoutGil();
-  /// Does not return on a thread that Python no longer wants.
   ~WithoutGil();
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;

@@ -1,6 +1,7 @@
 // The entry points of the library.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,8 +31,9 @@ namespace fedsinkhorn {
 /// it runs all clients in one process (Options::transport is for those), or if the library was built without it.
 class Session {
  public:
-  /// transport: "mpi". timeout: seconds to wait for any other client.
-  explicit Session(const std::string& transport, double timeout = 60);
+  /// transport: "mpi". timeout: seconds to wait for any other client. interrupt: as Options::interrupt, while it waits
+  /// for the others to start; where MPI is running already. Then throws Interrupted.
+  explicit Session(const std::string& transport, double timeout = 60, const std::atomic<bool>* interrupt = nullptr);
   virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -50,7 +52,8 @@ class Session {
 /// once; where someone else has started MPI (with MPI_THREAD_FUNNELED at least), shutting it down is left to them.
 class MpiSession : public Session {
  public:
-  explicit MpiSession(double timeout = 60) : Session("mpi", timeout) {}
+  explicit MpiSession(double timeout = 60, const std::atomic<bool>* interrupt = nullptr)
+      : Session("mpi", timeout, interrupt) {}
 };
 
 /// Solves together with the other clients, which must call it too; Options::transport is ignored. Throws the same

@@ -10,7 +10,8 @@
 namespace fedsinkhorn::python {
 namespace {
 
-std::atomic<int> threads_outside{0};          // without the lock, or waiting for it
+std::atomic<int> threads_outside{0};          // without the lock, waiting for it, or in a callback from there
+thread_local int scopes = 0;                  // of this thread: a callback may leave the lock again
 std::atomic<unsigned long> ending_thread{0};  // the one that ends Python; 0: none yet
 std::set<StoppableWork*> running;             // guarded by the lock
 
@@ -40,7 +41,7 @@ void forget_threads() {
 }  // namespace
 
 WithoutGil::WithoutGil() {
-  ++threads_outside;
+  if (scopes++ == 0) ++threads_outside;
   state_ = PyEval_SaveThread();
   stay_if_unwanted();
 }
@@ -48,7 +49,7 @@ WithoutGil::~WithoutGil() {
   stay_if_unwanted();
   // Python may begin to end now, but stop_other_threads() waits for this one.
   PyEval_RestoreThread(state_);
-  --threads_outside;
+  if (--scopes == 0) --threads_outside;
 }
 
 StoppableWork::StoppableWork() : thread_(PyThread_get_thread_ident()) { running.insert(this); }

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -100,12 +101,18 @@ struct OptionSetter {
   }
 };
 
+/// The library names the file alone.
+std::string readable(const std::string& path) {
+  if (!std::ifstream(path)) throw InputError(path, "cannot be read", "");
+  return path;
+}
+
 /// Options that are not in the table, because their values are files.
 bool set_other(const std::string& name, py::handle value, Options& options) {
   if (name == "key") {
-    options.keys.own = path_of(value, name);
+    options.keys.own = from_file(value, name, readable);
   } else if (name == "fingerprints") {
-    options.keys.fingerprints = path_of(value, name);
+    options.keys.fingerprints = from_file(value, name, readable);
   } else if (name == "scenario") {
     options.scenario = from_file(value, name, read_scenario);
   } else {

@@ -61,9 +61,14 @@ GivenRisk risk_from(const py::dict& inputs) {
   problem.names.return_losses = "return_losses";
   problem.names.stress_marginal = "stress_marginal";
   set_costs(inputs, given);
+  const bool is_part = truth(inputs["is_part"], "is_part");
   const auto numbers = [&](const char* name) {
     const py::object array = given.find(inputs, name);
-    return array ? vector_of(array, name) : std::span<const double>{};
+    if (!array) return std::span<const double>{};
+    const std::span<const double> values = vector_of(array, name);
+    // A process may have no days of its own.
+    if (values.empty() && !is_part) throw InputError(name, "is empty", "give numbers, or leave it out");
+    return values;
   };
   problem.weights = numbers("weights");
   problem.scenario_losses = numbers("scenario_losses");
@@ -71,7 +76,7 @@ GivenRisk risk_from(const py::dict& inputs) {
   problem.a = numbers("a");
   problem.are_gains = truth(inputs["are_gains"], "are_gains");
   problem.may_stay = truth(inputs["may_stay"], "may_stay");
-  problem.is_part = truth(inputs["is_part"], "is_part");
+  problem.is_part = is_part;
   problem.radius = real_number(inputs["radius"], "radius");
   problem.epsilon = real_number(inputs["epsilon"], "epsilon");
   problem.cvar_level = real_number(inputs["cvar_level"], "cvar_level");
@@ -129,7 +134,7 @@ py::dict risk_of(const PreparedRisk& prepared, bool is_interruptible, bool with_
   std::optional<RiskResult> result;
   follower.run(is_interruptible, [&] {
     if (with_mpi) {
-      MpiSession session(options.options.timeout);
+      MpiSession session(options.options.timeout, options.options.interrupt);
       result = prepared.marginal ? stressed_plan(problem, *prepared.marginal, options, session)
                                  : worst_case(problem, options, session);
     } else {

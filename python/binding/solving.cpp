@@ -12,6 +12,8 @@
 #include "given_problem.hpp"
 #include "numbers.hpp"
 #include "options.hpp"
+#include "registry/registry.hpp"
+#include "solve/in_process.hpp"
 #include "solved.hpp"
 #include "stopping.hpp"
 
@@ -24,7 +26,9 @@ struct Prepared {
   Options options;
 };
 Prepared prepared_problem(const py::dict& inputs, const py::dict& options) {
-  return {GivenProblem(inputs), options_from(options)};
+  Prepared prepared{GivenProblem(inputs), options_from(options)};
+  (void)policy_of(prepared.options);  // by which clients may speak of anything else
+  return prepared;
 }
 
 /// with_mpi: this process is one client, and all others call this, too.
@@ -36,7 +40,7 @@ py::object solve_given(const Prepared& prepared, const py::object& callback, boo
   std::optional<Result> result;
   follower.run(is_interruptible, [&] {
     if (with_mpi) {
-      MpiSession session(options.timeout);
+      MpiSession session(options.timeout, options.interrupt);
       result = solve(problem, options, session);
     } else {
       result = solve(problem, options);
@@ -50,10 +54,18 @@ py::object solve_given(const Prepared& prepared, const py::object& callback, boo
 /// The others wait for a client whose arguments were refused. options: policy, server and timeout, as they were given.
 void decline_others(const std::string& line, const py::dict& given_options) {
   Options options;
-  try {
-    options = options_from(given_options);
-  } catch (const InputError&) {
-    options.policy = "sums";  // which keeps reasons apart, as they may have wanted
+  for (const auto& [name, value] : given_options) {
+    py::dict one;
+    one[name] = value;
+    try {
+      const Options read = options_from(one);
+      if (read.policy != Options{}.policy) options.policy = read.policy;
+      if (read.server != Options{}.server) options.server = read.server;
+      if (read.timeout != Options{}.timeout) options.timeout = checked_timeout(read.timeout);
+    } catch (const InputError&) {  // what they may have wanted
+      options.policy = "sums";
+      if (name.cast<std::string>() == "server") options.server = Server::sums;
+    }
   }
   const WithoutGil no_gil;
   try {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fedsinkhorn/error.hpp"
 #include "numbers.hpp"
 
 namespace fedsinkhorn::python {
@@ -77,7 +78,11 @@ void Follower::run(bool is_interruptible, const std::function<void()>& work) {
   }
   if (!failure) return;
   finish(py::none());
-  std::rethrow_exception(failure);
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Interrupted&) {  // it was not this client
+    throw ClientFailed("another client was interrupted before the first iteration was finished");
+  }
 }
 
 void Follower::finish(const py::object& result) {

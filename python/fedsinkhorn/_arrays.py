@@ -58,6 +58,8 @@ def _on_host(value):
 def _from_others(name, value):
     if hasattr(value, "detach") and hasattr(value, "numpy"):  # PyTorch: values alone, whatever autograd knows of them
         value = value.detach()
+        if value.is_floating_point() and value.element_size() < 4:  # bfloat16 is unknown to NumPy
+            value = value.float()
     value = _on_host(value)
     if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
         return np.asarray(value)

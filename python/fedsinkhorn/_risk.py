@@ -67,7 +67,6 @@ def risk(returns=None, scenarios=None, *, radius, epsilon, weights=None, are_gai
             inputs[name] = None if value is None else as_numbers(name, value, (dimensions,), float64)
         prepared = _core.PreparedRisk(inputs, options)
     with result_attached(dict, RiskResult):
-        answer = _core.risk(prepared, is_interruptible(), comm is not None)
-    result = RiskResult(answer)
+        result = RiskResult(_core.risk(prepared, is_interruptible(), comm is not None))
     report_failure(result.status, lambda: f"the search stopped without converging: {result.status}", on_failure, result)
     return result

@@ -143,8 +143,7 @@ def solve(C, a=None, b=None, *, epsilon, metric="sqeuclidean", initial_g=None, m
         inputs["parts"] = _parts_of(parts, inputs, comm)
         prepared = _core.Prepared(inputs, options)
     with result_attached(_core.Solved, lambda so_far: Result(so_far, inputs)), bar_for(progress, callback) as follow:
-        solved = _core.solve(prepared, follow, is_interruptible(), comm is not None)
-    result = Result(solved, inputs)
+        result = Result(_core.solve(prepared, follow, is_interruptible(), comm is not None), inputs)
     report_failure(result.status, lambda: _not_converged(result), on_failure, result)
     return result
 

@@ -71,7 +71,7 @@ class _Follower:
 @contextlib.contextmanager
 def bar_for(progress, callback):
     """What to call after each check of the error: the callback, a bar, both or None."""
-    if not progress or sys.stderr is None:  # as in programs without a terminal
+    if not progress or sys.stderr is None or getattr(sys.stderr, "closed", False):  # programs without a terminal
         yield callback
         return
     bar = _new_bar()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import as_numbers, is_text, written_on_device
+from ._arrays import as_numbers, errors_named, is_text, written_on_device
 from ._core import InputError
 
 
@@ -81,7 +81,7 @@ class Plan:
                 raise IndexError("a plan has two dimensions")
             part = self[index[0]]
             try:
-                return part[..., index[1]]
+                return part[..., index[1]][()]
             except (TypeError, ValueError) as error:  # of NumPy, for lists that are no indices
                 raise IndexError(f"no columns: {error}") from error
         if isinstance(index, slice):
@@ -143,7 +143,8 @@ class Plan:
 
     def _product(self, product, values):
         numbers = as_numbers("values", values, (1, 2), float64=True)
-        out = product(numbers.reshape(len(numbers), -1) if len(numbers) else numbers.reshape(0, 1), self._target)
+        with errors_named({"plan values": "values"}):
+            out = product(numbers.reshape(len(numbers), -1) if len(numbers) else numbers.reshape(0, 1), self._target)
         return out[:, 0] if numbers.ndim == 1 else out
 
     def __repr__(self):
@@ -153,6 +154,8 @@ class Plan:
 
 def _index(value):
     try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
         return value.__index__()
     except (AttributeError, TypeError):  # NumPy's arrays have the method, and throw
         raise IndexError(f"a {type(value).__name__} is no index") from None
@@ -254,6 +257,8 @@ class Result:
     def extend(self, C):
         """The plan of other rows under the same g, such as new points X: each row has the same mass, in total 1, and
         its potential follows from g. For costs from points give X, else the costs of the new rows."""
+        if "Y" in self._inputs.get("parts", ()):
+            raise InputError("Y: was given in parts, but plans need the points of all columns")
         inputs = {"epsilon": self.epsilon}
         if "C" in self._inputs:
             inputs["C"] = as_numbers("C", C, (2,), fortran=True)
@@ -261,7 +266,8 @@ class Result:
         else:
             inputs.update(X=as_numbers("X", C, (2,)), Y=self._inputs["Y"], metric=self._inputs["metric"])
             _require_columns("X", inputs["X"], inputs["Y"].shape[1], "coordinates; the points Y have")
-        solved = self._solved.extend(inputs)
+        with errors_named({} if "C" in inputs else {"C": "X"}):
+            solved = self._solved.extend(inputs)
         facts = solved.facts()
         return Plan(solved, (facts["rows"], facts["columns"]), 0, facts["targets"])
 

@@ -37,6 +37,7 @@ def test_what_it_refuses(clouds):
     for wrong, call in (("y", lambda: SinkhornTransport().fit(X, Y[:, :1])),
                         ("sample_weight", lambda: SinkhornTransport().fit(X, Y, sample_weight=np.ones(3))),
                         ("target_weight", lambda: SinkhornTransport().fit(X, Y, target_weight=-np.ones(30))),
+                        ("target_weight", lambda: SinkhornTransport().fit(X, Y, target_weight=np.ones((30, 2)))),
                         ("X", lambda: fitted.transform(X[:, :1])),
                         ("X", lambda: fitted.transform(np.full((2, 2), np.nan)))):
         with pytest.raises(fedsinkhorn.InputError, match=f"^{wrong}: "):

@@ -37,7 +37,9 @@ def test_risk_from_costs_and_losses(rng):
 @pytest.mark.parametrize("change, message", [
     (dict(radius=-1), "radius: "), (dict(epsilon=0), "epsilon: "), (dict(weights=[1.0]), "weights: "),
     (dict(cost="taxi"), "cost: unknown name 'taxi'"), (dict(returns=None), ""), (dict(are_gains=3), "are_gains: "),
-    (dict(returns=[1.0]), "returns: has 1 dimensions"), (dict(cvar_level=2), "cvar_level: ")])
+    (dict(returns=[1.0]), "returns: has 1 dimensions"), (dict(cvar_level=2), "cvar_level: "),
+    (dict(a=[]), "a: is empty"), (dict(weights=[]), "weights: is empty"),
+    (dict(radii=[1.0, float("nan")]), "radii: nan is no radius")])
 def test_risk_names_what_is_wrong(market, change, message):
     with pytest.raises(InputError) as caught:
         fedsinkhorn.risk(**{**market, "radius": 1e-4, "epsilon": 1e-4, "may_stay": True, **change})

@@ -4,7 +4,7 @@
 
 namespace fedsinkhorn {
 
-std::unique_ptr<Communicator> make_mpi_communicator(Seconds /*timeout*/) {
+std::unique_ptr<Communicator> make_mpi_communicator(Seconds /*timeout*/, const StopRequest& /*stop*/) {
   throw InputError("`transport`", "'mpi' was asked for but this is built without MPI",
                    "install an MPI such as Open MPI and build again");
 }

@@ -331,8 +331,18 @@ std::unique_ptr<MpiCommunicator> start_mpi(Seconds timeout) {
   return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, StartedBy::this_library, timeout);
 }
 
+/// A duplicate of MPI_COMM_WORLD that is being made. MPI writes to it until then.
+struct Duplicate {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+/// One that was not waited for to the end. The next session takes it up: MPI matches duplicates in the order in which
+/// processes ask for them, so a new one would be matched with one that late clients ask for after this one.
+std::unique_ptr<Duplicate> unfinished_duplicate;
+
 /// The process belongs to somebody else: when the time limit passes, throws instead of ending it.
-std::unique_ptr<MpiCommunicator> join_mpi(Seconds timeout) {
+std::unique_ptr<MpiCommunicator> join_mpi(Seconds timeout, const StopRequest& stop) {
   int provided = MPI_THREAD_SINGLE;
   int is_main = 0;
   require(MPI_Query_thread(&provided), "MPI_Query_thread");
@@ -341,30 +351,35 @@ std::unique_ptr<MpiCommunicator> join_mpi(Seconds timeout) {
     throw InputError("`transport`", "MPI was started without room for the threads of a solve",
                      "start it with MPI_THREAD_FUNNELED, and use it on that thread, or with a higher level");
   }
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
-  require(MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request), "MPI_Comm_idup");
+  std::unique_ptr<Duplicate> duplicate = std::move(unfinished_duplicate);
+  if (!duplicate) {
+    duplicate = std::make_unique<Duplicate>();
+    require(MPI_Comm_idup(MPI_COMM_WORLD, &duplicate->comm, &duplicate->request), "MPI_Comm_idup");
+  }
   const auto end = Clock::now() + within_clock(timeout) + kStarting;
   for (int is_done = 0; is_done == 0;) {
-    require(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    require(MPI_Test(&duplicate->request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
     if (is_done != 0) break;
-    if (Clock::now() >= end) {
+    const bool is_late = Clock::now() >= end;
+    if (is_late || stop.is_made()) {
+      unfinished_duplicate = std::move(duplicate);
+      stop.throw_if_made();
       throw ClientFailed(fmt::format("the clients did not all start within {:.3g} s", timeout.count()));
     }
     std::this_thread::sleep_for(50us);
   }
-  return std::make_unique<MpiCommunicator>(comm, StartedBy::somebody_else, timeout);
+  return std::make_unique<MpiCommunicator>(duplicate->comm, StartedBy::somebody_else, timeout);
 }
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout) {
+std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout, const StopRequest& stop) {
   int is_initialized = 0;
   require(MPI_Initialized(&is_initialized), "MPI_Initialized");
   int is_finalized = 0;
   require(MPI_Finalized(&is_finalized), "MPI_Finalized");
   if (is_finalized != 0) throw std::logic_error("MPI can be started once in a process");
-  auto communicator = is_initialized != 0 ? join_mpi(timeout) : start_mpi(timeout);
+  auto communicator = is_initialized != 0 ? join_mpi(timeout, stop) : start_mpi(timeout);
   communicator->keep_to_root(true);               // until it is known who talks to whom
   communicator->count_clients_on_this_machine();  // observes the time limit itself
   return communicator;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "comm/communicator.hpp"
+#include "core/stop_request.hpp"
 #include "fedsinkhorn/scenario.hpp"
 
 namespace fedsinkhorn {
@@ -28,8 +29,9 @@ struct TransportEntry {
   std::string_view missing{};  ///< why this build lacks it, if it does
   /// Runs the body for every client in this process and returns when all have ended (like run_on_threads).
   std::function<void(std::size_t clients, const RunSettings& settings, const ClientBody& body)> run{};
-  /// Makes this process one client among others. Destroying the communicator takes it out again.
-  std::function<std::unique_ptr<Communicator>(Seconds timeout)> join{};
+  /// Makes this process one client among others. Destroying the communicator takes it out again. Throws Interrupted if
+  /// a stop is requested while it waits for them.
+  std::function<std::unique_ptr<Communicator>(Seconds timeout, const StopRequest& stop)> join{};
   bool simulates = false;  ///< a network described by a scenario, in virtual time
 };
 
@@ -66,6 +68,7 @@ void run_simulated(std::size_t clients, Seconds timeout, const Scenario& scenari
 /// If somebody else has initialised MPI, they finalise it, and this uses a duplicate of MPI_COMM_WORLD. Throws
 /// InputError if they did not allow threads beside MPI (MPI_THREAD_FUNNELED for the calling thread, or a higher level),
 /// or "built without MPI" if the build has none.
-[[nodiscard]] std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout);
+[[nodiscard]] std::unique_ptr<Communicator> make_mpi_communicator(Seconds timeout,
+                                                                  const StopRequest& stop = StopRequest());
 
 }  // namespace fedsinkhorn

@@ -85,6 +85,9 @@ int device_for(const Problem& problem, const Result& result) {
 void check_shapes(const Problem& problem, const Result& result) {
   const auto costs = make_cost_input(problem.cost);
   const auto [rows, columns, dimension, bytes] = costs->shape();
+  if (problem.parts.columns && columns != result.columns) {
+    throw InputError(problem.names.y, "is given in parts, but plans and gradients need the points of all columns");
+  }
   if ((!problem.parts.rows && rows != result.rows) || columns != result.columns) {
     throw InputError("plan", "the result belongs to a problem of another shape");
   }

@@ -42,13 +42,13 @@ Result solve(std::span<const Problem> clients, const Options& options) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-Session::Session(const std::string& transport, double timeout) {
+Session::Session(const std::string& transport, double timeout, const std::atomic<bool>* interrupt) {
   const Seconds limit(checked_timeout(timeout));
   const TransportEntry& entry = transports().find(transport, "`transport`");
   if (!entry.join) {
     throw InputError("`transport`", "'" + transport + "' runs all clients in one process", "solve without a session");
   }
-  state_ = std::make_unique<State>(State{transport, entry.join(limit)});
+  state_ = std::make_unique<State>(State{transport, entry.join(limit, StopRequest(interrupt))});
 }
 Session::~Session() = default;
 std::size_t Session::rank() const { return state_->communicator->rank(); }

@@ -52,7 +52,7 @@ class ByName : public ::testing::Test {
              body(watched);
            });
          }});
-    transports().add({.name = "hermit", .join = [](Seconds) { return std::make_unique<Alone>(); }});
+    transports().add({.name = "hermit", .join = [](Seconds, const StopRequest&) { return std::make_unique<Alone>(); }});
     policies().add({"no-slices", "slices stay with their client", [] { return std::make_unique<NoSlices>(); }});
   }
 

@@ -7,7 +7,6 @@ What differs from POT, and what is ignored, is listed in docs/python.md ("In pla
 """
 import contextlib
 import sys
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +15,7 @@ from ._arrays import as_numbers, errors_named
 from ._core import InputError
 from ._divergence import divergence
 from ._solve import solve as _solve
-from .result import ConvergenceWarning
+from .result import ConvergenceWarning, warn_caller
 
 __all__ = ["OTResult", "empirical_sinkhorn_divergence", "patch_pot", "sinkhorn", "sinkhorn2", "solve", "solve_sample",
            "unpatch_pot"]
@@ -131,10 +130,10 @@ def _settings(reg, iterations, threshold, verbose, warmstart):
     return settings
 
 
-def _warn_of(status, warn, stacklevel=3):
+def _warn_of(status, warn):
     if warn and status != "converged":
-        warnings.warn("Sinkhorn did not converge. You might want to increase the number of iterations `numItermax` or "
-                      "the regularization parameter `reg`.", ConvergenceWarning, stacklevel=stacklevel)
+        warn_caller("Sinkhorn did not converge. You might want to increase the number of iterations `numItermax` or "
+                    "the regularization parameter `reg`.", ConvergenceWarning)
 
 
 def _log_of(result, reg, M):
@@ -162,7 +161,7 @@ def _nan_for(M, b, log, is_loss):
     if 0 in shape:
         raise InputError("M: has no entries")
     targets = () if b is None else as_numbers("b", b, (1, 2)).shape[1:]
-    warnings.warn("numerical errors at iteration 0: reg is 0, so the result is NaN", stacklevel=3)
+    warn_caller("numerical errors at iteration 0: reg is 0, so the result is NaN")
     answer = _like(M, np.full(targets if is_loss or targets else shape, np.nan))
     f, g = (np.full((lines, *targets), np.nan) for lines in shape)
     error = np.array([np.nan])
@@ -172,8 +171,7 @@ def _nan_for(M, b, log, is_loss):
 
 def _refuse_gradients(function, *tensors):
     if any(getattr(tensor, "requires_grad", False) for tensor in tensors):
-        warnings.warn(f"{function}: its result has no gradients; use sinkhorn2, or the losses of fedsinkhorn.torch",
-                      stacklevel=3)
+        warn_caller(f"{function}: its result has no gradients; use sinkhorn2, or the losses of fedsinkhorn.torch")
 
 
 def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, verbose=False, log=False, warn=True,
@@ -328,7 +326,7 @@ def _solved(C, a, b, reg, reference, reg_type, max_iter, tol, potentials_init, v
                                            float64=True)
     with _named(**_OF_SOLVE):
         result = _solve(C, _masses(a), _masses(b), **settings)
-    _warn_of(result.status, True, stacklevel=4)
+    _warn_of(result.status, True)
     return OTResult(result, reference, reg_type.lower())
 
 

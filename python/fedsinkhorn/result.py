@@ -2,6 +2,8 @@
 import html
 import json
 import math
+import sys
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -344,9 +346,15 @@ def report_failure(status, describe, on_failure, result):
         return
     if on_failure == "raise":
         raise ConvergenceError(describe(), result)
-    import warnings
+    warn_caller(describe(), ConvergenceWarning)
 
-    warnings.warn(describe(), ConvergenceWarning, stacklevel=3)
+
+def warn_caller(message, category=UserWarning):
+    """A warning that names the line which called the package, by whatever way."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("fedsinkhorn", "torch"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_on_failure(on_failure):

@@ -150,3 +150,17 @@ def test_what_losses_refuse():
                         ("C", lambda: fedsinkhorn.solve(torch.zeros(3, 4, device="meta"), epsilon=0.1))):
         with pytest.raises(fedsinkhorn.InputError, match=f"^{wrong}: "):
             call()
+
+
+def test_warnings_name_the_callers_line():
+    C = torch.rand(30, 20, dtype=torch.float64, requires_grad=True)
+    X, Y = C[:, :2], C[:25, 2:4]
+    few = dict(epsilon=0.001, max_iterations=1)
+    for call in (lambda: fedsinkhorn.solve(C, **few), lambda: sinkhorn_value(C, **few),
+                 lambda: sinkhorn_loss(X, Y, **few), lambda: fedsinkhorn.divergence(X, Y, **few),
+                 lambda: fedsinkhorn.SinkhornTransport(0.001, options={"max_iterations": 1}).fit(X, Y),
+                 lambda: fedsinkhorn.pot.sinkhorn2([], [], C, 0.001, numItermax=1),
+                 lambda: fedsinkhorn.pot.solve(C.detach(), reg=0.001, max_iter=1)):
+        with pytest.warns(fedsinkhorn.ConvergenceWarning) as seen:
+            call()
+        assert [warning.filename for warning in seen] == [__file__]

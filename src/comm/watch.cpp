@@ -154,6 +154,8 @@ void WatchedCommunicator::look_for_notices() {
     if (!notice.is_possible(size())) distrust(from, "a notice that makes no sense");
     if (notice.kind != Notice::Kind::who) {
       is_over_ = true;
+      // The last client may be a server that does not know it yet: only a root is told by others than the root.
+      if (keeps_to_root_ && rank() + 1 == size() && from != root_) root_ = rank();
       if (keeps_to_root_ && rank() == root_) tell_all(notice);
       notice.raise();
     }

@@ -190,5 +190,19 @@ TEST_F(Star, ASilentServerIsNamedByAll) {
   EXPECT_FALSE(wires_.took_a_wrong_way());
 }
 
+// Clients know before the server does that it is one, since it may still be among those that come together.
+TEST_F(Star, AServerThatDoesNotKnowItYetTellsAll) {
+  const auto ends = run([](Communicator& communicator) {
+    std::byte word{};
+    const std::size_t server = kClients - 1;
+    if (communicator.rank() == server) return communicator.receive({&word, 1}, 0, on(Tag::slice));
+    communicator.keep_to_server();
+    if (communicator.rank() == 1) return communicator.give_up(true, "b.npy: is wrong");
+    communicator.receive({&word, 1}, server, on(Tag::slice));
+  });
+  const std::string line = "input: b.npy: is wrong";
+  EXPECT_EQ(ends, (std::vector<std::string>{line, "ended", line, line}));
+}
+
 }  // namespace
 }  // namespace fedsinkhorn::test

@@ -154,8 +154,10 @@ void WatchedCommunicator::look_for_notices() {
     if (!notice.is_possible(size())) distrust(from, "a notice that makes no sense");
     if (notice.kind != Notice::Kind::who) {
       is_over_ = true;
-      // The last client may be a server that does not know it yet: only a root is told by others than the root.
-      if (keeps_to_root_ && rank() + 1 == size() && from != root_) root_ = rank();
+      // The last client may be a server that does not know it yet: others than the root tell only a root that they give
+      // up. Losses are noticed by all.
+      const bool is_server = rank() + 1 == size() && from != root_ && notice.kind != Notice::Kind::lost;
+      if (keeps_to_root_ && is_server) root_ = rank();
       if (keeps_to_root_ && rank() == root_) tell_all(notice);
       notice.raise();
     }

@@ -40,9 +40,10 @@ std::span<const std::byte> bytes_of(const T& value) {
 struct WatchedCommunicator::Notice {
   enum class Kind : std::uint32_t { who, bad_input, failed, lost };
   Kind kind = Kind::who;
+  std::uint32_t is_for_others = 0;  // 1: the sender has told nobody else; the receiver passes it on
   std::uint32_t lost_count = 0;
   std::array<std::uint32_t, 64> lost{};  // if more are lost, only the first ones
-  std::array<char, 480> text{};          // zero-terminated
+  std::array<char, 476> text{};          // zero-terminated
 
   static Notice of(Kind kind, std::string_view text, const std::vector<std::size_t>& lost = {}) {
     static_assert(std::is_trivially_copyable_v<Notice>);
@@ -56,7 +57,8 @@ struct WatchedCommunicator::Notice {
 
   /// Whether a client could have sent this in a run of that many clients.
   [[nodiscard]] bool is_possible(std::size_t clients) const {
-    return kind <= Kind::lost && lost_count <= lost.size() && std::ranges::find(text, '\0') != text.end() &&
+    return kind <= Kind::lost && is_for_others <= 1 && lost_count <= lost.size() &&
+           std::ranges::find(text, '\0') != text.end() &&
            std::all_of(lost.begin(), lost.begin() + lost_count, [clients](std::uint32_t k) { return k < clients; });
   }
 
@@ -154,11 +156,10 @@ void WatchedCommunicator::look_for_notices() {
     if (!notice.is_possible(size())) distrust(from, "a notice that makes no sense");
     if (notice.kind != Notice::Kind::who) {
       is_over_ = true;
-      // The last client may be a server that does not know it yet: others than the root tell only a root that they give
-      // up. Losses are noticed by all.
-      const bool is_server = rank() + 1 == size() && from != root_ && notice.kind != Notice::Kind::lost;
-      if (keeps_to_root_ && is_server) root_ = rank();
-      if (keeps_to_root_ && rank() == root_) tell_all(notice);
+      if (notice.is_for_others != 0) {
+        root_ = rank();  // to the sender; this client may not know yet that it is a server
+        tell_all(notice);
+      }
       notice.raise();
     }
     // The sender has a route that this client does not use by itself, and waits for an answer.
@@ -183,6 +184,7 @@ bool WatchedCommunicator::look_until(Clock::duration limit, const Condition& con
 void WatchedCommunicator::tell_all(const Notice& notice) {
   Outgoing& out = *outgoing_.emplace_back(std::make_unique<Outgoing>());
   out.notice = notice;
+  out.notice.is_for_others = keeps_to_root_ && rank() != root_ ? 1 : 0;
   for (std::size_t k = 0; k < size(); ++k) {
     if (k != rank() && reaches(k)) out.messages.push_back(start_send(bytes_of(out.notice), k, kNoticeLabel));
   }

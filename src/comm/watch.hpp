@@ -7,8 +7,8 @@
 //                    all clients report the same.
 //
 // If only client 0 can be reached by all (keep_to_root), the others talk only to it. It calls the roll for all of them
-// and forwards what one of them says. A client that does not hear client 0 considers it lost. A server (keep_to_server)
-// takes the same part.
+// and forwards what one of them says, which is marked for that. A client that does not hear client 0 considers it lost.
+// A server (keep_to_server) takes the same part.
 #pragma once
 
 #include <chrono>

@@ -97,9 +97,10 @@ TEST_P(PeerTest, AMessageOfAnotherSize) {
 /// As WatchedCommunicator sends it.
 struct Notice {
   std::uint32_t kind = 0;
+  std::uint32_t is_for_others = 0;
   std::uint32_t lost_count = 0;
   std::array<std::uint32_t, 64> lost{};
-  std::array<char, 480> text{};
+  std::array<char, 476> text{};
 };
 
 TEST(PeerNotices, ThatMakeNoSenseNameTheirSender) {
@@ -115,7 +116,10 @@ TEST(PeerNotices, ThatMakeNoSenseNameTheirSender) {
   Notice endless;
   endless.kind = 2;
   endless.text.fill('x');
-  for (const Notice& notice : {unknown, too_many_lost, nobody_lost, endless}) {
+  Notice half_for_others;
+  half_for_others.kind = 2;
+  half_for_others.is_for_others = 2;
+  for (const Notice& notice : {unknown, too_many_lost, nobody_lost, endless, half_for_others}) {
     const auto lines = lines_of(
         false,
         [](Communicator& communicator) {

@@ -26,7 +26,14 @@ std::vector<SparseEntry> merged(const std::vector<SparseEntry>& x, const std::ve
 
 }  // namespace
 
+// Two matrices K' D K give every client the others' rows, whatever masks them on the way.
+void TopologyKernel::require_vector(std::size_t size) const {
+  const bool is_matrix = size > slices_.back().last;
+  if (is_matrix && topology_.clients().sums() != nullptr) throw std::logic_error("no secure sum adds up a matrix");
+}
+
 void TopologyKernel::add_up(std::span<double> values) {
+  require_vector(values.size());
   const Collectives clients = topology_.clients().of(Payload::sum);
   if (clients.sums() == nullptr) return clients.allreduce(values);
   std::vector<ExactSum> sums(values.size());
@@ -36,6 +43,7 @@ void TopologyKernel::add_up(std::span<double> values) {
 }
 
 void TopologyKernel::add_up_shares(std::span<double> values) {
+  require_vector(values.size());
   const Collectives clients = topology_.clients().of(Payload::sum);
   if (clients.sums() == nullptr) return clients.allreduce(values);
   clients.sums()->add_up(Payload::sum, kShare, values);

@@ -57,6 +57,8 @@ class TopologyKernel final : public KernelAccess {
   void copy_rows(std::size_t first, std::size_t count, double* to) override { topology_.copy_rows(first, count, to); }
 
  private:
+  void require_vector(std::size_t size) const;
+
   Topology& topology_;
   std::span<const Range> slices_;
   std::int64_t products_left_;

@@ -300,13 +300,12 @@ std::vector<Disclosure> masked_data() {
        "acceleration",
        "In every round: v, the columns' plan mass, and so b; the errors and the dual value; not whose part is how "
        "large."},
-      {{rounds, rebuilds},
+      {{rebuilds},
        Payload::sum,
        masked,
        kOwnersOfSums,
-       "its parts of the plan's mass, of the gain of a level of epsilon, of <f, a> - <g, b>; with Newton's method (up "
-       "to 1,024 columns) its sum of p p' / a over its rows p of the plan",
-       "These sums; with Newton's method the m x m matrix of products of plan rows, summed over all rows."},
+       "its parts of the plan's mass, of the gain of a level of epsilon, of <f, a> - <g, b>",
+       "These sums."},
       {{rounds, rebuilds},
        Payload::potential,
        masked,

@@ -21,7 +21,6 @@
 #include "iteration/high_precision.hpp"
 #include "iteration/log_sinkhorn.hpp"
 #include "kernel/kernel.hpp"
-#include "method/newton_system.hpp"
 #include "problem/checked_problem.hpp"
 #include "registry/registry.hpp"
 #include "solve/check_options.hpp"
@@ -107,17 +106,17 @@ BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& sp
 
 /// Newton's method asks more of clients than others do. Throws InputError.
 void check_method_and_topology(const MethodEntry& method, const TopologyEntry& entry, const Options& options,
-                               const CheckedProblem& problem, const Topology& topology) {
+                               const Topology& topology) {
   if (!method.needs_whole_rows) return;
   if (!topology.holds_whole_rows()) {
     throw InputError("`method`",
                      fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, entry.name),
                      "use row-reduce, all-to-all or star, or method auto");
   }
-  if (topology.clients().sums() != nullptr && problem.columns.size() > kLargestDense) {
+  if (topology.clients().sums() != nullptr) {
     throw InputError("`method`",
-                     fmt::format("{} with more than {} columns adds up single entries, which policy {} keeps apart",
-                                 method.name, kLargestDense, options.policy),
+                     fmt::format("{} adds up matrices, which give rows away: policy {} adds up vectors alone",
+                                 method.name, options.policy),
                      "use method auto or anderson");
   }
 }
@@ -156,7 +155,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
-    check_method_and_topology(method, entry, options, problem, *topology);
+    check_method_and_topology(method, entry, options, *topology);
   });
   OwnSources own{problem.client, *topology};
   const Options checking = with_client_checks(options, traffic, progress_of(own));

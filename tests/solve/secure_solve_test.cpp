@@ -54,6 +54,12 @@ double distance(const Problem& problem, const Result& one, const Result& other) 
 /// costs: about as large as the largest.
 void expect_as_open(const Problem& problem, const Result& open, const Result& sums, double costs = 1,
                     double same = kSame) {
+  if (open.newton.steps > 0) {  // which sums stay without
+    if (sums.status == Status::converged) {
+      EXPECT_LE(distance(problem, open, sums), 1e-7);
+    }
+    return;
+  }
   EXPECT_EQ(open.status, sums.status);
   EXPECT_EQ(open.iterations, sums.iterations);
   EXPECT_EQ(open.levels, sums.levels);
@@ -110,13 +116,13 @@ TEST_P(SecureSolve, GoesTheSameWay) {
   for (const Size& size : kSolvedSizes) {
     for (const double epsilon : {1e-1, 1e-2, 1e-3, 1e-4}) {
       const OwnedProblem owned = testing::hard(GetParam(), size.n, size.m, epsilon, size.clients);
-      for (const std::string method : {"auto", "newton", "sinkhorn"}) {
-        if (method == "newton" && size.clients == 7) continue;  // takes long
+      for (const std::string method : {"auto", "sinkhorn"}) {
         SCOPED_TRACE(where(size, epsilon, method));
         Options options = with(size.clients, method);
         if (method == "sinkhorn") options.max_iterations = 200;
         const Result open = solve(owned.view(), options);
-        expect_as_open(owned.view(), open, solve(owned.view(), by_sums(options)));
+        const Result sums = solve(owned.view(), by_sums(options));
+        expect_as_open(owned.view(), open, sums);
       }
     }
   }
@@ -163,7 +169,7 @@ TEST(SecureSolve, WithUnevenAndEmptySlices) {
     SCOPED_TRACE("weights for " + std::to_string(weights.size()));
     Options options = with(weights.size());
     options.row_weights = weights;
-    for (const std::string method : {"auto", "newton", "sinkhorn"}) {
+    for (const std::string method : {"auto", "sinkhorn"}) {
       SCOPED_TRACE(method);
       options.method = method;
       expect_same_by_sums(owned.view(), options);
@@ -186,7 +192,7 @@ TEST(SecureSolve, WithWeightsOfZero) {
   }
   testing::normalise(owned.a);
   for (std::size_t k = 0; k < 3; ++k) testing::normalise(owned.b, k, 3);
-  for (const std::string method : {"auto", "newton", "sinkhorn", "anderson"}) {
+  for (const std::string method : {"auto", "sinkhorn", "anderson"}) {
     SCOPED_TRACE(method);
     expect_same_by_sums(owned.view(), with(3, method));
   }
@@ -214,7 +220,7 @@ TEST(SecureSolve, WithForbiddenPairs) {
     SCOPED_TRACE("epsilon " + std::to_string(epsilon));
     expect_same_by_sums(forbidding(45, 39, epsilon, false).view(), with(3));
     expect_same_by_sums(forbidding(45, 39, epsilon, true).view(), with(3));
-    expect_same_by_sums(forbidding(45, 39, epsilon, true).view(), with(7, "newton"));
+    expect_same_by_sums(forbidding(45, 39, epsilon, true).view(), with(7));
   }
 }
 
@@ -222,7 +228,7 @@ TEST(SecureSolve, WithSeveralTargets) {
   for (const std::size_t targets : {1U, 3U, 10U}) {
     SCOPED_TRACE(std::to_string(targets) + " targets");
     const OwnedProblem owned = testing::random_problem(50, 44, 0.02, 10, targets);
-    for (const std::string method : {"auto", "newton", "sinkhorn"}) {
+    for (const std::string method : {"auto", "sinkhorn"}) {
       SCOPED_TRACE(method);
       expect_same_by_sums(owned.view(), with(3, method));
     }
@@ -239,7 +245,7 @@ TEST(SecureSolve, FromAnInitialG) {
   for (const std::vector<double>& g : {near, far}) {
     Problem problem = owned.view();
     problem.initial_g = {g.data(), owned.m, 1};
-    for (const std::string method : {"auto", "sinkhorn", "newton"}) {
+    for (const std::string method : {"auto", "sinkhorn"}) {
       SCOPED_TRACE(method);
       Options options = with(3, method);
       if (method == "sinkhorn") options.max_iterations = 300;
@@ -429,6 +435,7 @@ TEST(SecureSolve, RefusesWhatIsNoSum) {
     options.local_steps = 2;
     expect_refused(options, "local_steps");
     expect_refused(by_sums(with(3, "overrelaxed"), server), "method");
+    expect_refused(by_sums(with(3, "newton"), server), "method");
   }
   Options options = with(3);
   options.server = Server::sums;

@@ -228,7 +228,10 @@ void draw_policy(Draw& draw, Case& it) {
   const bool is_row_reduce = options.topology == "row-reduce" || (options.topology == "auto" && options.clients > 1);
   // Then nobody can tell that no plan exists, nor what each component's masses add up to.
   const bool needs_pairs = it.is_infeasible || (it.float32_masses && std::ranges::count(it.cost, kInfinity) > 0);
-  if (!is_row_reduce || needs_pairs || options.local_steps > 1 || options.method == "overrelaxed") return;
+  if (!is_row_reduce || needs_pairs || options.local_steps > 1 || options.method == "overrelaxed" ||
+      options.method == "newton") {
+    return;
+  }
   if (!draw.chance(0.7)) return;
   options.policy = "sums";
   if (options.norm == Norm::linf) options.norm = Norm::l2;

@@ -77,12 +77,11 @@ class Fingerprint64 {
   std::uint64_t hash_ = 0xCBF29CE484222325U;
 };
 
-/// What is public must be the same for all: b, points of the columns, and masses that every client has all of.
-void require_same_public_data(const Collectives& clients, const CheckedProblem& checked) {
+/// What is public must be the same for all: b, the points of the columns and, where masses are public, the largest of
+/// them, for which the noise is made. Nothing here depends on a record.
+void require_same_public_data(const Collectives& clients, const CheckedProblem& checked, double record_mass) {
   Fingerprint64 print;
-  if (!checked.input.parts.a) {
-    for (const double a : checked.input.a) print.add(a);
-  }
+  if (record_mass == 0 && !checked.input.a.empty()) print.add(std::ranges::max(checked.input.a));
   for (const std::size_t column : checked.columns.active) print.add(static_cast<double>(column));
   for (const double b : checked.b) print.add(b);
   if (const PointsInput* points = checked.costs->points()) {
@@ -102,7 +101,7 @@ void require_same_public_data(const Collectives& clients, const CheckedProblem& 
       if (all[2 * k + half] == all[half]) continue;
       throw InputError(
           checked.input.names.b,
-          fmt::format("or other public data (points of columns, masses) differ between clients 0 and {}", k),
+          fmt::format("or other public data (points of columns, the largest mass) differ between clients 0 and {}", k),
           "give every client the same");
     }
   }
@@ -125,7 +124,7 @@ CheckedProblem check_private_problem(const Problem& problem, const Options& opti
     check_private_ratio(checked);
     if (public_columns) check_record_mass(checked, options);
   });
-  if (public_columns) require_same_public_data(clients, checked);
+  if (public_columns) require_same_public_data(clients, checked, options.record_mass);
   return checked;
 }
 

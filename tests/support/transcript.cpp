@@ -9,6 +9,7 @@
 #include "comm/transports.hpp"
 #include "solve/client_solve.hpp"
 #include "solve/link.hpp"
+#include "support/repeatable_random.hpp"
 
 namespace fedsinkhorn::testing {
 namespace {
@@ -45,6 +46,7 @@ Recording record_solve(std::span<const Problem> problems, const Options& options
   run_on_threads(problems.size() + (is_served ? 1 : 0), Seconds(options.timeout), [&](Communicator& communicator) {
     const std::size_t me = communicator.rank();
     if (me == problems.size()) return serve_sums(communicator);
+    draw_as_client(me);
     RecordingCommunicator recorder(communicator, transcripts[me], is_served ? 0 : sizeof(MessageHeader));
     std::optional<ServerLease> lease;
     if (is_served) lease.emplace(recorder);

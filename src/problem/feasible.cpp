@@ -229,13 +229,14 @@ void scale_columns(const Collectives& clients, std::vector<double> factors, Chec
 }
 
 /// Where clients keep their pairs to themselves: each checks its rows, and all together learn of which columns some row
-/// can take mass.
+/// can take mass. They do so even if no pair is forbidden: the number of messages must not tell.
 void agree_that_no_line_is_forbidden(const Collectives& clients, const StopRequest& stop,
                                      const CheckedProblem& checked) {
   std::vector<bool> column_allowed(checked.columns.size());
   agree(clients, [&] {
     stop.throw_if_made();
     if (checked.n() == 0) return;
+    if (!checked.has_forbidden_pairs) return column_allowed.assign(column_allowed.size(), true);
     const PairSet pairs = allowed_pairs(*make_cost_source(checked.block(), cpu::simd("auto")));
     for (std::size_t i = 0; i < pairs.rows(); ++i) {
       bool row_allowed = false;
@@ -259,8 +260,8 @@ void agree_that_no_line_is_forbidden(const Collectives& clients, const StopReque
 
 void agree_on_feasibility(const Collectives& clients, Feasibility feasibility, const LayoutOf& layout_of,
                           const StopRequest& stop, CheckedProblem& checked) {
-  if (!checked.has_forbidden_pairs) return;
   if (clients.sums() != nullptr) return agree_that_no_line_is_forbidden(clients, stop, checked);
+  if (!checked.has_forbidden_pairs) return;
   const std::optional<PairSet> pairs = gather_pairs(clients, layout_of, checked);
   if (checked.input.parts.a || checked.input.parts.b) {  // no client may see all masses
     agree(clients, [&] {

@@ -1,4 +1,5 @@
-// Private runs on data sets that differ in one record send the same messages, but for the contents of releases.
+// What messages must not depend on. Private runs on data sets that differ in one record send the same ones, but for the
+// contents of releases. Under policy sums nobody can tell from set-up whether a pair is forbidden.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/names.hpp"
@@ -164,6 +166,53 @@ TEST_P(Neighbours, SendTheSame) {
     do_releases_differ |= contents_of_releases(other) != contents_of_releases(first);
   }
   EXPECT_EQ(do_releases_differ, GetParam().clients > 1);  // the data do count
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// How many messages each client sends during set-up, of which kind, form and length in all.
+std::vector<std::string> sent_in_setup(const Records& records, const Options& options) {
+  std::vector<std::string> lines;
+  constexpr std::size_t kClients = 3;
+  const std::vector<Result> results = testing::record_solve(records.dealt(kClients, Given::whole), options).results;
+  for (std::size_t k = 0; k < kClients; ++k) {
+    for (const ClientReport& report : results[k].clients) {
+      if (report.client != k) continue;
+      for (const SentMessages& sent : report.left) {
+        if (sent.phase != "setup") continue;
+        lines.push_back(fmt::format("client {}: {} {} messages of kind {} with {} bytes", k, sent.messages,
+                                    sent.is_masked ? "masked" : "plain", sent.kind, sent.bytes));
+      }
+    }
+  }
+  return lines;
+}
+
+using PolicyAndServer = std::tuple<std::string, Server>;
+class SetUp : public ::testing::TestWithParam<PolicyAndServer> {};
+INSTANTIATE_TEST_SUITE_P(Policies, SetUp,
+                         ::testing::Combine(::testing::Values("sums", "private"),
+                                            ::testing::Values(Server::none, Server::sums)));
+
+TEST_P(SetUp, DoesNotTellWhetherAPairIsForbidden) {
+  Options options;
+  std::tie(options.policy, options.server) = GetParam();
+  options.topology = "row-reduce";
+  options.threads = 1;
+  options.backend = "cpu";
+  if (options.policy == "private") {
+    options.mechanism = "marginal";
+    options.releases = 1;
+    options.noise = 0.1;
+    options.record_mass = kRecordMass;
+  }
+  Records records;
+  const std::vector<std::string> expected = sent_in_setup(records, options);
+  EXPECT_GT(expected.size(), 9U);
+  for (const std::size_t row : {0U, 4U, 8U}) {
+    records.costs_of(row)[row / 2] = testing::kInfinity;
+    EXPECT_EQ(sent_in_setup(records, options), expected) << "with row " << row;
+  }
 }
 
 }  // namespace

@@ -29,6 +29,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/from_peer.hpp"
+#include "comm/secret_key.hpp"
 
 namespace fedsinkhorn {
 
@@ -55,17 +56,24 @@ class Collectives {
   static constexpr std::size_t kMostText = std::size_t{1} << 20U;
 
   explicit Collectives(Communicator& communicator, Route route = Route::direct,
-                       std::optional<Payload> kind = std::nullopt, SecureSums* sums = nullptr)
-      : communicator_(communicator), route_(route), kind_(kind), sums_(sums) {}
+                       std::optional<Payload> kind = std::nullopt, SecureSums* sums = nullptr,
+                       const SecretKey& digest_key = {})
+      : communicator_(communicator), route_(route), kind_(kind), sums_(sums), digest_key_(digest_key) {}
 
   /// The same clients and route, for messages of that kind. All that send need a kind, except barrier() and agree().
-  [[nodiscard]] Collectives of(Payload kind) const { return Collectives(communicator_, route_, kind, sums_); }
+  [[nodiscard]] Collectives of(Payload kind) const {
+    return Collectives(communicator_, route_, kind, sums_, digest_key_);
+  }
   /// The same clients by way of client 0, unless there is a server.
   [[nodiscard]] Collectives through_root() const {
-    return Collectives(communicator_, route_ == Route::direct ? Route::through_root : route_, kind_, sums_);
+    return Collectives(communicator_, route_ == Route::direct ? Route::through_root : route_, kind_, sums_,
+                       digest_key_);
   }
   /// By which numbers must be combined that may not leave in plain; null if they may (see comm/agreement.hpp).
   [[nodiscard]] SecureSums* sums() const { return sums_; }
+  /// Of digests (comm/digest.hpp), so that equal data have others in every session. With secure sums only the clients
+  /// have it; without them, whoever reads all messages has it, too.
+  [[nodiscard]] const SecretKey& digest_key() const { return digest_key_; }
 
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
   [[nodiscard]] Route route() const { return route_; }
@@ -104,6 +112,7 @@ class Collectives {
   Route route_;
   std::optional<Payload> kind_;
   SecureSums* sums_;
+  SecretKey digest_key_;
 };
 
 /// Reads what that client sent.

@@ -15,21 +15,21 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 29U);
 }
 
-std::uint64_t row_weight(std::size_t i) { return mixed(2 * i + 1) | 1U; }
-std::uint64_t column_weight(std::size_t j) { return mixed(mixed(2 * j + 2)) | 1U; }
+std::uint64_t row_weight(std::uint64_t seed, std::size_t i) { return mixed(seed ^ mixed(2 * i + 1)) | 1U; }
+std::uint64_t column_weight(std::uint64_t seed, std::size_t j) { return mixed(seed ^ mixed(2 * j + 2)) | 1U; }
 
 template <class T>
-void add_row(const T* values, std::size_t i, Range columns, Fingerprint& sum) {
+void add_row(const T* values, std::size_t i, Range columns, std::uint64_t seed, Fingerprint& sum) {
   std::uint64_t straight = 0;
   std::uint64_t transposed = 0;
   for (std::size_t j = columns.first; j < columns.last; ++j) {
     const auto value = static_cast<double>(values[j - columns.first]);
     const std::uint64_t bits = mixed(std::bit_cast<std::uint64_t>(value + 0.0));  // -0 is 0
-    straight += bits * column_weight(j);
-    transposed += bits * row_weight(j);
+    straight += bits * column_weight(seed, j);
+    transposed += bits * row_weight(seed, j);
   }
-  sum.straight += straight * row_weight(i);
-  sum.transposed += transposed * column_weight(i);
+  sum.straight += straight * row_weight(seed, i);
+  sum.transposed += transposed * column_weight(seed, i);
 }
 
 double largest_magnitude(const cpu::MagnitudeOps& ops, const double* values, std::size_t count) {
@@ -63,7 +63,7 @@ void scan_values(const T* values, std::size_t row, Range columns, const ScanSett
     while (bad && values[k] >= std::numeric_limits<T>::lowest()) ++k;
     if (bad) keep_first({row, columns.first + k, static_cast<double>(values[k])}, scan);
   }
-  if (settings.with_fingerprint) add_row(values, row, columns, scan.fingerprint);
+  if (settings.fingerprint_seed) add_row(values, row, columns, *settings.fingerprint_seed, scan.fingerprint);
 }
 
 /// As a row of C', turned afterwards: the first bad cost of a column is that of the lowest row.

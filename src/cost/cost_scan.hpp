@@ -19,7 +19,8 @@
 namespace fedsinkhorn {
 
 /// Tests symmetry without seeing the costs of other clients: every client adds up a fingerprint of C and one of C' over
-/// its entries. The totals are equal if C = C', and almost certainly only then.
+/// its entries, with weights drawn from a seed. The totals are equal if C = C', and almost certainly only then. Who has
+/// the seed and a client's fingerprints can compute one entry that it does not know of that client's.
 struct Fingerprint {
   std::uint64_t straight = 0;
   std::uint64_t transposed = 0;
@@ -40,7 +41,7 @@ struct CostScan {
 };
 
 struct ScanSettings {
-  bool with_fingerprint = false;
+  std::optional<std::uint64_t> fingerprint_seed;  ///< none: no fingerprint is needed
   int threads = 1;
   const cpu::Simd& simd;
   const StopRequest& stop;  ///< once made, the scan throws Interrupted

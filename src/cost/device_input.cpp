@@ -24,7 +24,7 @@ class DeviceInput final : public CostInput {
   }
 
   [[nodiscard]] CostScan scan(const CostBlock& block, const ScanSettings& settings) const override {
-    if (settings.with_fingerprint) return on_host().scan(block, settings);
+    if (settings.fingerprint_seed) return on_host().scan(block, settings);
     CostScan scan;
     if (block.empty()) return scan;
     settings.stop.throw_if_made();

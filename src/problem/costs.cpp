@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "comm/agreement.hpp"
+#include "comm/digest.hpp"
 #include "cost/points_input.hpp"
 #include "fedsinkhorn/error.hpp"
 
@@ -173,7 +175,9 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
   const bool may_be_symmetric =
       checked.layout.whole_columns && checked.clients > 1 && checked.rows.given_slices == checked.columns.given_slices;
   CostScan scan;
-  agree(clients, [&] { scan_own(checked, {may_be_symmetric, threads, simd, stop}, scan); });
+  std::optional<std::uint64_t> seed;
+  if (may_be_symmetric) seed = digest_of(clients.digest_key(), "symmetric costs", {})[0];
+  agree(clients, [&] { scan_own(checked, {seed, threads, simd, stop}, scan); });
   if (clients.sums() != nullptr) {
     std::vector<bool> has_forbidden = {scan.has_forbidden};
     any_of_all(clients, has_forbidden);
@@ -194,7 +198,7 @@ void agree_on_costs(const Collectives& clients, int threads, const cpu::Simd& si
 void check_own_costs(int threads, const cpu::Simd& simd, const StopRequest& stop, CheckedProblem& checked) {
   if (!checked.costs_from_points) {
     CostScan scan;
-    scan_own(checked, {false, threads, simd, stop}, scan);
+    scan_own(checked, {{}, threads, simd, stop}, scan);
     checked.largest_cost = scan.largest;
     checked.has_forbidden_pairs = scan.has_forbidden;
   } else if (!held_by(checked).rows.empty()) {
@@ -219,7 +223,7 @@ void check_costs(const Problem& problem, int threads, const cpu::Simd& simd) {
                            .columns = numbers_of({0, columns}),
                            .all_rows = rows,
                            .all_columns = columns};
-    largest = checked_scan(all, problem.names, {false, threads, simd, no_stop}).largest;
+    largest = checked_scan(all, problem.names, {{}, threads, simd, no_stop}).largest;
   }
   check_range(problem, largest);
   check_ratio(problem, largest);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
+#include <span>
 
+#include "comm/common_data.hpp"
 #include "core/stop_request.hpp"
 #include "cost/points_input.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -62,49 +62,18 @@ void check_private_ratio(const CheckedProblem& checked) {
                    fmt::format("give at least {:g}", checked.largest_cost / kMostPrivateRatio));
 }
 
-/// Of public numbers: FNV-1a.
-class Fingerprint64 {
- public:
-  void add(double x) {
-    for (auto bits = std::bit_cast<std::uint64_t>(x); bits != 0; bits >>= 8U) {
-      hash_ = (hash_ ^ (bits & 0xFFU)) * 0x100000001B3U;
-    }
-    hash_ *= 0x100000001B3U;
-  }
-  [[nodiscard]] std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xCBF29CE484222325U;
-};
-
 /// What is public must be the same for all: b, the points of the columns and, where masses are public, the largest of
 /// them, for which the noise is made. Nothing here depends on a record.
 void require_same_public_data(const Collectives& clients, const CheckedProblem& checked, double record_mass) {
-  Fingerprint64 print;
-  if (record_mass == 0 && !checked.input.a.empty()) print.add(std::ranges::max(checked.input.a));
-  for (const std::size_t column : checked.columns.active) print.add(static_cast<double>(column));
-  for (const double b : checked.b) print.add(b);
-  if (const PointsInput* points = checked.costs->points()) {
-    std::visit(
-        [&](const auto& view) {
-          for (std::size_t i = 0; i < view.rows * view.columns; ++i) print.add(static_cast<double>(view.data[i]));
-        },
-        points->clouds().y);
-  }
-  constexpr std::uint64_t kHalf = 0xFFFFFFFFU;
-  const std::array<double, 2> mine = {static_cast<double>(print.value() >> 32U),
-                                      static_cast<double>(print.value() & kHalf)};
-  const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(mine);
-  for (std::size_t k = 0; k < clients.size(); ++k) {
-    for (const std::size_t half : {0U, 1U}) {
-      (void)from_peer(clients, k).count(all[2 * k + half], kHalf, "a fingerprint");
-      if (all[2 * k + half] == all[half]) continue;
-      throw InputError(
-          checked.input.names.b,
-          fmt::format("or other public data (points of columns, the largest mass) differ between clients 0 and {}", k),
-          "give every client the same");
-    }
-  }
+  if (clients.size() == 1) return;
+  const Problem& problem = checked.input;
+  CommonData data(clients);
+  data.item(problem.names.b).add(std::span(problem.b.data, problem.b.rows * problem.b.columns));
+  NumbersDigest& y = data.item(problem.names.y);
+  if (const PointsInput* points = checked.costs->points()) y.add(points->clouds().y);
+  NumbersDigest& largest_mass = data.item(problem.names.a + ", its largest mass");
+  if (record_mass == 0 && !problem.a.empty()) largest_mass.add(std::array{std::ranges::max(problem.a)});
+  data.require_same();
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ constexpr std::string_view kPrints =
     "its least mass, its largest cost or longest point, whether it forbids pairs; for square costs, fingerprints of "
     "its rows (do the costs equal their transpose?)";
 constexpr std::string_view kPrintsReveals =
-    "Whoever knows all but one entry of a client's rows computes that entry from the fingerprints, exactly.";
+    "Whoever reads all messages, and knows all but one entry of a client's rows, computes that entry from the "
+    "fingerprints, exactly.";
 constexpr std::string_view kPairs =
     "where pairs are forbidden: to client 0 its allowed pairs and, unless given in parts, its masses";
 constexpr std::string_view kPairsReveals = "Client 0 knows which pairs are allowed, and the masses.";
@@ -50,14 +51,21 @@ constexpr std::string_view kPairsAndPointsReveals =
 
 std::vector<Disclosure> open_setup(const OpenSetup& own) {
   return {
-      {{setup}, Payload::options, plain, kAll, "client 0's options", "The options of the run."},
+      {{setup},
+       Payload::options,
+       plain,
+       kAll,
+       "client 0's options; a random number of client 0, from which digests and fingerprints of this solve begin",
+       "The options of the run."},
       {{setup},
        Payload::shape,
        plain,
        kAll,
-       "sizes of its part, which of its rows and columns have mass, how much memory it needs, a hash of its "
-       "machine's name",
-       "How large each client's part is, which of its masses are 0, and who shares a machine."},
+       "sizes of its part, which of its rows and columns have mass, how much memory it needs, digests of the names of "
+       "its machine and, if it may use one, its device",
+       "How large each client's part is, which of its masses are 0, who shares a machine or a device, and the name of "
+       "a "
+       "machine to those who guess it."},
       {{setup},
        Payload::text,
        plain,
@@ -333,9 +341,12 @@ std::vector<Disclosure> masked_data() {
   };
 }
 
+constexpr std::string_view kOptions = "The options of the run.";
 constexpr std::string_view kSharedShape =
-    "sizes of its part, how much memory it needs, a pseudonym of its machine's name";
-constexpr std::string_view kSharedShapeReveals = "How large each client's part is, and who shares a machine.";
+    "sizes of its part, how much memory it needs, digests of the names of its machine and, if it may use one, its "
+    "device, keyed with what only clients know";
+constexpr std::string_view kSharedShapeReveals =
+    "How large each client's part is, and who shares a machine or a device.";
 constexpr std::string_view kVerdict = "whether its input is good; if not, that it is not";
 constexpr std::string_view kVerdictReveals = "Which client refused its input; the reason stays with it.";
 
@@ -359,14 +370,17 @@ Disclosure keys_by_server() {
 
 }  // namespace
 
-std::vector<Disclosure> quiet_setup(bool sums) {
-  std::vector<Disclosure> messages = {
-      {{setup}, Payload::options, plain, kAll, "client 0's options", "The options of the run."},
-      {{setup}, Payload::shape, plain, kAll, kSharedShape, kSharedShapeReveals},
+std::vector<Disclosure> quiet_setup(std::string_view options, std::string_view shape, std::string_view shape_reveals) {
+  return {
+      {{setup}, Payload::options, plain, kAll, options, kOptions},
+      {{setup}, Payload::shape, plain, kAll, shape, shape_reveals},
       {{setup}, Payload::text, plain, kAll, kVerdict, kVerdictReveals},
       {{results}, Payload::control, plain, kAll, "that it has finished", "When each client has finished."},
   };
-  if (!sums) return messages;
+}
+
+std::vector<Disclosure> setup_among_clients(std::string_view options) {
+  std::vector<Disclosure> messages = quiet_setup(options, kSharedShape, kSharedShapeReveals);
   messages.push_back({{setup},
                       Payload::keys,
                       plain,
@@ -376,11 +390,11 @@ std::vector<Disclosure> quiet_setup(bool sums) {
   return messages;
 }
 
-std::vector<Disclosure> served_setup(std::vector<Phase> phases) {
+std::vector<Disclosure> served_setup(std::vector<Phase> phases, std::string_view options) {
   return {
       requests(std::move(phases)),
       keys_by_server(),
-      {{setup}, Payload::options, masked, kSummed, "client 0's options", "The options of the run."},
+      {{setup}, Payload::options, masked, kSummed, options, kOptions},
       {{setup}, Payload::shape, masked, kSummed, kSharedShape, kSharedShapeReveals},
       {{setup}, Payload::text, masked, kSummed, kVerdict, kVerdictReveals},
       {{results}, Payload::control, masked, kSummed, "that it has finished", "Nothing else."},
@@ -416,7 +430,8 @@ std::vector<Remark> sums_remarks(bool has_server) {
 }
 
 Disclosures sums_row_reduce(bool has_server) {
-  Disclosures all{has_server ? served_setup({setup, rounds, rebuilds, results}) : quiet_setup(true),
+  Disclosures all{has_server ? served_setup({setup, rounds, rebuilds, results}, "client 0's options")
+                             : setup_among_clients("client 0's options"),
                   sums_remarks(has_server)};
   append(all.messages, masked_data());
   return all;

@@ -28,7 +28,13 @@ constexpr Remark kHonest = {
     "(`colluding`). One that lies can spoil the result."};
 
 Disclosures of_marginal(const TopologyEntry& /*topology*/, bool has_server) {
-  Disclosures all{has_server ? served_setup({setup, rounds, results}) : quiet_setup(true), {}};
+  constexpr std::string_view kOptionsAndDigests =
+      "client 0's options; to be compared, digests of b, of the points of the columns and, without `record_mass`, of "
+      "the "
+      "largest mass, keyed with what only clients know";
+  Disclosures all{
+      has_server ? served_setup({setup, rounds, results}, kOptionsAndDigests) : setup_among_clients(kOptionsAndDigests),
+      {}};
   all.messages.push_back({{rounds},
                           Payload::release,
                           masked,
@@ -50,7 +56,11 @@ Disclosures of_marginal(const TopologyEntry& /*topology*/, bool has_server) {
 
 Disclosures of_scalings(const TopologyEntry& topology, bool /*has_server*/) {
   const bool is_star = topology.route == Route::through_root;
-  Disclosures all{quiet_setup(false), {}};
+  Disclosures all{quiet_setup("client 0's options; a random number of client 0, from which digests of this solve begin",
+                              "sizes of its part, how much memory it needs, a digest of its machine's name",
+                              "How large each client's part is, who shares a machine, and the name of a machine to "
+                              "those who guess it."),
+                  {}};
   all.messages.push_back(
       {{rounds},
        Payload::release,

@@ -201,8 +201,7 @@ Days check_days(const RiskProblem& problem, std::span<const double> radii, const
     check_given(problem);
     for (const double radius : radii) check_radius(radius);
   });
-  require_common(problem, clients);
-  require_common("radii", radii, clients);
+  require_common(problem, radii, clients);
   Days days;
   days.slices = slices_of(clients, problem);
   days.all = days.slices.back().last;

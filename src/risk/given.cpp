@@ -1,15 +1,11 @@
 #include "risk/given.hpp"
 
 #include <fmt/format.h>
-#include <sodium.h>
 
-#include <array>
 #include <cmath>
-#include <sstream>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "comm/common_data.hpp"
 #include "core/names.hpp"
 #include "fedsinkhorn/error.hpp"
 
@@ -114,65 +110,6 @@ void check_numbers(const RiskProblem& problem) {
   if (!problem.a.empty()) check_size(problem.a.size(), rows_given(problem), problem.names.a, "day");
 }
 
-/// Shared data by name. A digest cannot be turned back into them.
-class Digests {
- public:
-  void add(const std::string& name, std::span<const std::byte> bytes) {
-    std::array<unsigned char, 16> hash{};
-    crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-                       nullptr, 0);
-    std::string text;
-    for (const unsigned char byte : hash) text += fmt::format("{:02x}", byte);
-    lines_.emplace_back(name, text);
-  }
-  void add(const std::string& name, const AnyMatrix& matrix) {
-    std::visit([&](const auto& view) { add(name, std::as_bytes(std::span(view.data, view.rows * view.columns))); },
-               matrix);
-  }
-  void add(const std::string& name, std::span<const double> values) { add(name, std::as_bytes(values)); }
-
-  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& lines() const { return lines_; }
-
- private:
-  std::vector<std::pair<std::string, std::string>> lines_;
-};
-
-std::vector<std::pair<std::string, std::string>> digests(const RiskProblem& problem) {
-  const RiskNames& names = problem.names;
-  Digests all;
-  all.add(names.scenarios, problem.scenarios);
-  all.add(names.weights, problem.weights);
-  all.add(names.covariance, AnyMatrix(problem.covariance));
-  all.add(names.scenario_losses, problem.scenario_losses);
-  const auto add = [&](const std::string& name, double value) { all.add(name, std::span<const double>(&value, 1)); };
-  add("`radius`", problem.radius);
-  add("`epsilon`", problem.epsilon);
-  add("`cvar_level`", problem.cvar_level);
-  add("`cost`", static_cast<double>(problem.cost));
-  add("`may_stay`", problem.may_stay ? 1 : 0);
-  add("`are_gains`", problem.are_gains ? 1 : 0);
-  add("`is_part`", problem.is_part ? 1 : 0);
-  add("number of scenarios", static_cast<double>(scenarios_given(problem)));
-  return all.lines();
-}
-
-void require_same(const std::vector<std::pair<std::string, std::string>>& mine, const Collectives& clients) {
-  if (clients.size() == 1) return;
-  std::string text;
-  for (const auto& [name, digest] : mine) text += digest + "\n";
-  const std::string first = clients.of(Payload::options).broadcast_text(text, 0);
-  agree(clients, [&] {
-    std::istringstream lines(first);
-    for (const auto& [name, digest] : mine) {
-      std::string other;
-      std::getline(lines, other);
-      if (digest == other) continue;
-      throw InputError(name, fmt::format("client {} has others than client 0", clients.rank()),
-                       "give the same to all clients");
-    }
-  });
-}
-
 }  // namespace
 
 Metric metric_of(RiskCost cost) {
@@ -202,12 +139,32 @@ void check_given(const RiskProblem& problem) {
   check_losses(problem);
 }
 
-void require_common(const RiskProblem& problem, const Collectives& clients) { require_same(digests(problem), clients); }
+void require_common(const RiskProblem& problem, std::span<const double> radii, const Collectives& clients) {
+  if (clients.size() == 1) return;
+  const RiskNames& names = problem.names;
+  CommonData data(clients);
+  data.item(names.scenarios).add(problem.scenarios);
+  data.item(names.weights).add(problem.weights);
+  data.item(names.covariance).add(AnyMatrix(problem.covariance));
+  data.item(names.scenario_losses).add(problem.scenario_losses);
+  data.item("radii").add(radii);
+  const auto add = [&](const char* name, double value) { data.item(name).add(std::span<const double>(&value, 1)); };
+  add("`radius`", problem.radius);
+  add("`epsilon`", problem.epsilon);
+  add("`cvar_level`", problem.cvar_level);
+  add("`cost`", static_cast<double>(problem.cost));
+  add("`may_stay`", problem.may_stay ? 1 : 0);
+  add("`are_gains`", problem.are_gains ? 1 : 0);
+  add("`is_part`", problem.is_part ? 1 : 0);
+  add("number of scenarios", static_cast<double>(scenarios_given(problem)));
+  data.require_same();
+}
 
 void require_common(const std::string& name, std::span<const double> values, const Collectives& clients) {
-  Digests one;
-  one.add(name, values);
-  require_same(one.lines(), clients);
+  if (clients.size() == 1) return;
+  CommonData data(clients);
+  data.item(name).add(values);
+  data.require_same();
 }
 
 }  // namespace fedsinkhorn

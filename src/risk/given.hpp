@@ -26,9 +26,9 @@ namespace fedsinkhorn {
 /// Throw InputError naming the culprit.
 void check_radius(double radius);
 void check_given(const RiskProblem& problem);
-/// Throws the same InputError on all clients if one has other scenarios, weights, losses or settings than client 0.
-/// Only digests are sent.
-void require_common(const RiskProblem& problem, const Collectives& clients);
+/// Throws InputError on all clients if one has other scenarios, weights, losses, radii or settings than client 0. Only
+/// digests are sent.
+void require_common(const RiskProblem& problem, std::span<const double> radii, const Collectives& clients);
 
 /// The same for numbers given apart from the problem.
 void require_common(const std::string& name, std::span<const double> values, const Collectives& clients);

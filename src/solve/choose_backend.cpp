@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <limits>
 
 #include "comm/agreement.hpp"
@@ -111,7 +110,8 @@ struct PlaceOnMachine {
 };
 
 PlaceOnMachine place_of(const Collectives& clients, bool holds_costs, bool can) {
-  const std::array<double, 3> own = {this_machine(clients), holds_costs ? 1.0 : 0.0, can || !holds_costs ? 1.0 : 0.0};
+  const std::array<double, 3> own = {pseudonym(clients, machine_name()), holds_costs ? 1.0 : 0.0,
+                                     can || !holds_costs ? 1.0 : 0.0};
   const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);
   PlaceOnMachine place;
   for (std::size_t k = 0; k < clients.size(); ++k) {
@@ -136,7 +136,7 @@ const cuda::DeviceDescription& device_among(const std::vector<cuda::DeviceDescri
 
 /// A number that is almost certainly unique to the device, across machines; 0: none.
 double device_number(const Collectives& clients, const cuda::DeviceDescription& device) {
-  return this_machine(clients) + static_cast<double>(std::hash<std::string>()(device.address) >> 12U);
+  return pseudonym(clients, machine_name() + " " + device.address);
 }
 
 /// The needs of all clients that share the device. own_device: its number here; -1: none.

@@ -1,9 +1,16 @@
 #include "solve/link.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
 #include <random>
+#include <span>
+#include <string>
 
 #include "core/parallel.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "privacy/random_bits.hpp"
 #include "registry/registry.hpp"
 #include "solve/check_options.hpp"
 
@@ -14,6 +21,25 @@ namespace {
 std::uint32_t new_session() {
   std::random_device device;
   return static_cast<std::uint32_t>(device()) | 1U;
+}
+
+SecretKey digest_key_of(const SecureSums& sums) {
+  std::array<std::uint64_t, SecretKey::kSize / sizeof(std::uint64_t)> words{};
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    const std::string what = fmt::format("digests, word {}", k);
+    words[k] = sums.pseudonym(std::as_bytes(std::span(what)));
+  }
+  SecretKey key;
+  std::memcpy(key.data(), words.data(), SecretKey::kSize);
+  return key;
+}
+
+/// No secret.
+SecretKey digest_key_of_first(const Collectives& clients) {
+  SecretKey key;
+  if (clients.rank() == 0) SystemBits().fill({reinterpret_cast<std::byte*>(key.data()), SecretKey::kSize});
+  clients.of(Payload::options).broadcast({reinterpret_cast<std::byte*>(key.data()), SecretKey::kSize}, 0);
+  return key;
 }
 
 }  // namespace
@@ -55,12 +81,15 @@ void Link::decline(const std::string& line, const Options& options) {
 }
 
 Collectives Link::connect(const TopologyEntry& topology, const Options& options) {
-  if (sums_) return Collectives(*clients_, Route::through_server, std::nullopt, sums_.get());
-  everyone_.keep_to_root(topology.route == Route::through_root);
-  if (clients() > 1 && policy_of(options).adds_securely) {
-    sums_ = make_secure_sums(make_peer_summing(*clients_), options.keys.own, options.keys.fingerprints);
+  const Route route = sums_ ? Route::through_server : topology.route;
+  if (!sums_) {
+    everyone_.keep_to_root(route == Route::through_root);
+    if (clients() > 1 && policy_of(options).adds_securely) {
+      sums_ = make_secure_sums(make_peer_summing(*clients_), options.keys.own, options.keys.fingerprints);
+    }
   }
-  return Collectives(*clients_, topology.route, std::nullopt, sums_.get());
+  const SecretKey digest_key = sums_ ? digest_key_of(*sums_) : digest_key_of_first(Collectives(*clients_, route));
+  return Collectives(*clients_, route, std::nullopt, sums_.get(), digest_key);
 }
 
 }  // namespace fedsinkhorn

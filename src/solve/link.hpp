@@ -33,7 +33,8 @@ class Link {
   void agree_on_options(const Problem& problem, const Options& options, int threads);
   /// In place of agree_on_options, without a server: all clients throw an InputError.
   [[noreturn]] void decline(const std::string& line, const Options& options);
-  /// The clients, as that topology connects them. Agrees on keys if the policy needs them and there are none yet.
+  /// The clients, as that topology connects them. Agrees on keys if the policy needs them and there are none yet; if it
+  /// needs none, on a random number of client 0 for digests.
   [[nodiscard]] Collectives connect(const TopologyEntry& topology, const Options& options);
 
  private:

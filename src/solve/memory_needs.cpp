@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <limits>
+#include <span>
 #include <string_view>
 
-#include "comm/secure_sums.hpp"
+#include "comm/digest.hpp"
+#include "comm/ring.hpp"
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/high_precision.hpp"
@@ -22,12 +23,14 @@
 
 namespace fedsinkhorn {
 
-double this_machine(const Collectives& clients) {
+std::string machine_name() {
   std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return 0;
-  const std::uint64_t number = clients.sums() == nullptr ? std::hash<std::string_view>()(name.data())
-                                                         : clients.sums()->pseudonym(std::as_bytes(std::span(name)));
-  return static_cast<double>(number >> 12U);
+  if (gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.data();
+}
+
+double pseudonym(const Collectives& clients, std::string_view name) {
+  return static_cast<double>(digest_of(clients.digest_key(), "name", std::as_bytes(std::span(name)))[0] >> 12U);
 }
 
 ClientShape shape_of(const CheckedProblem& problem) {
@@ -156,7 +159,7 @@ void require_memory(const Collectives& clients, const Options& options, const Ch
   mixed.precision = Precision::mixed;
   Options float64 = options;
   float64.precision = Precision::float64;
-  const std::array<double, 5> own = {this_machine(clients), bytes_for(options, shape, threads),
+  const std::array<double, 5> own = {pseudonym(clients, machine_name()), bytes_for(options, shape, threads),
                                      bytes_for(online, shape, threads), bytes_for(mixed, shape, threads),
                                      bytes_for(float64, shape, threads)};
   const std::vector<double> all = clients.of(Payload::shape).allgather_numbers(own);

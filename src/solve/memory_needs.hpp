@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "fedsinkhorn/options.hpp"
 #include "problem/checked_problem.hpp"
@@ -27,8 +29,10 @@ struct ClientShape {
 /// The same for what other clients may know: with secure sums, rows without mass are counted.
 [[nodiscard]] ClientShape shape_to_tell(const Collectives& clients, const CheckedProblem& problem);
 
-/// A number that is almost certainly unique to this machine. By secure sums: one that is drawn anew for every solve.
-[[nodiscard]] double this_machine(const Collectives& clients);
+/// Empty if it has none.
+[[nodiscard]] std::string machine_name();
+/// A number that stands for that name in this solve, almost certainly for no other (Collectives::digest_key).
+[[nodiscard]] double pseudonym(const Collectives& clients, std::string_view name);
 
 /// Bytes that each of that many clients needs, whatever the problem is.
 [[nodiscard]] double bytes_to_meet(std::size_t clients);

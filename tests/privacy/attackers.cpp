@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "comm/digest.hpp"
 #include "privacy/least_squares.hpp"
 #include "topology/note.hpp"
 
@@ -271,8 +273,19 @@ std::uint64_t mixed(std::uint64_t x) {
   x *= kFactor;
   return x ^ (x >> 29U);
 }
-std::uint64_t row_weight(std::size_t i) { return mixed(2 * i + 1) | 1U; }
-std::uint64_t column_weight(std::size_t j) { return mixed(mixed(2 * j + 2)) | 1U; }
+std::uint64_t row_weight(std::uint64_t seed, std::size_t i) { return mixed(seed ^ mixed(2 * i + 1)) | 1U; }
+std::uint64_t column_weight(std::uint64_t seed, std::size_t j) { return mixed(seed ^ mixed(2 * j + 2)) | 1U; }
+
+/// It follows from the number that client 0 draws for the session and sends to all.
+std::optional<std::uint64_t> seed_of_weights(const Transcript& messages) {
+  for (const Message& message : messages) {
+    if (message.kind != Payload::options || message.bytes.size() != SecretKey::kSize) continue;
+    SecretKey key;
+    std::memcpy(key.data(), message.bytes.data(), SecretKey::kSize);
+    return digest_of(key, "symmetric costs", {})[0];
+  }
+  return std::nullopt;
+}
 
 /// Of an odd number, modulo 2^64 (Newton's method doubles the number of bits that are right).
 std::uint64_t inverse(std::uint64_t odd) {
@@ -292,14 +305,15 @@ struct Prints {
   std::uint64_t straight = 0;
   std::uint64_t transposed = 0;
 
-  void add(std::uint64_t bits, const Entry& at) {
-    straight += bits * row_weight(at.row) * column_weight(at.column);
-    transposed += bits * column_weight(at.row) * row_weight(at.column);
+  void add(std::uint64_t bits, std::uint64_t seed, const Entry& at) {
+    straight += bits * row_weight(seed, at.row) * column_weight(seed, at.column);
+    transposed += bits * column_weight(seed, at.row) * row_weight(seed, at.column);
   }
 };
 
 /// Of the victim's rows without the unknown entries.
-Prints known_prints(const Knowledge& knowledge, std::span<const double> whole, std::span<const Entry> unknown) {
+Prints known_prints(const Knowledge& knowledge, std::uint64_t seed, std::span<const double> whole,
+                    std::span<const Entry> unknown) {
   const auto before = knowledge.rows.begin() + static_cast<std::ptrdiff_t>(knowledge.victim);
   const std::size_t first_row = std::accumulate(knowledge.rows.begin(), before, std::size_t{0});
   const std::size_t n = std::accumulate(before, knowledge.rows.end(), first_row);
@@ -307,7 +321,7 @@ Prints known_prints(const Knowledge& knowledge, std::span<const double> whole, s
   for (std::size_t row = first_row; row < first_row + knowledge.rows[knowledge.victim]; ++row) {
     for (std::size_t column = 0; column < n; ++column) {
       if (std::ranges::count(unknown, Entry{row, column}) > 0) continue;
-      prints.add(mixed(std::bit_cast<std::uint64_t>(whole[row * n + column] + 0.0)), {row, column});
+      prints.add(mixed(std::bit_cast<std::uint64_t>(whole[row * n + column] + 0.0)), seed, {row, column});
     }
   }
   return prints;
@@ -336,9 +350,11 @@ std::optional<double> cost_with(const Prints& prints, const Prints& weights, dou
 // message of that size before.
 std::optional<double> entry_from_fingerprint(const Knowledge& knowledge, const Transcript& messages,
                                              std::span<const double> whole, std::span<const Entry> unknown) {
-  const Prints known = known_prints(knowledge, whole, unknown);
+  const std::optional<std::uint64_t> seed = seed_of_weights(messages);
+  if (!seed) return std::nullopt;
+  const Prints known = known_prints(knowledge, *seed, whole, unknown);
   Prints weights;
-  for (const Entry& entry : unknown) weights.add(1, entry);
+  for (const Entry& entry : unknown) weights.add(1, *seed, entry);
   double largest_cost = 0;
   for (const Message& message : between(messages, knowledge.victim, knowledge.curious)) {
     Prints prints;

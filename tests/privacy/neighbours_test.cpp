@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/names.hpp"
+#include "core/range.hpp"
 #include "support/problems.hpp"
 #include "support/repeatable_random.hpp"
 #include "support/transcript.hpp"

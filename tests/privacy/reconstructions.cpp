@@ -145,7 +145,7 @@ struct Case {
   std::vector<Entry> unknown;
 };
 
-// The fingerprint is sent before the first round. It is a sum with weights that everybody knows.
+// The fingerprint is sent before the first round. It is a sum with weights that all clients know.
 Reconstruction fingerprint(const char* name, const std::vector<Case>& cases) {
   return {name, 0,
           [=](const Options& options) {

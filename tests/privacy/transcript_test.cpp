@@ -64,5 +64,45 @@ TEST_P(Recorder, IsTheSameEveryTime) {
   }
 }
 
+/// What client 1 sends to client 0 of that kind and size, counted from 0.
+std::vector<std::byte> message_of(const Recording& recording, Payload kind, std::size_t size, std::size_t number) {
+  for (const Message& message : testing::between(recording.messages, 1, 0)) {
+    const bool is_such = message.kind == kind && message.bytes.size() == size;
+    if (is_such && number-- == 0) return message.bytes;
+  }
+  ADD_FAILURE() << "no such message";
+  return {};
+}
+
+// Names of machines and costs: equal ones cannot be recognised from one run to the next.
+TEST(DigestsOfASolve, AreOthersInEveryRun) {
+  const testing::OwnedProblem owned = testing::random_problem(9, 9, 0.2, 52);
+  const std::vector<Problem> problems(kRecordedClients, owned.view());
+  Options options;
+  options.topology = "all-to-all";
+  options.threads = 1;
+  options.backend = "cpu";
+  Options scalings = options;
+  scalings.policy = "private";
+  scalings.mechanism = "scalings";
+  scalings.releases = 1;
+  scalings.noise = 1;
+  scalings.clip = 6;
+  for (const Options& of : {options, scalings}) {
+    const Recording once = testing::record_solve(problems, of);
+    const Recording again = testing::record_solve(problems, of);
+    // The machine's name and four needs of memory.
+    const auto machine = message_of(once, Payload::shape, 5 * sizeof(double), 0);
+    const auto machine_again = message_of(again, Payload::shape, 5 * sizeof(double), 0);
+    EXPECT_FALSE(std::equal(machine.begin(), machine.begin() + sizeof(double), machine_again.begin()));
+    EXPECT_TRUE(std::equal(machine.begin() + sizeof(double), machine.end(), machine_again.begin() + sizeof(double)));
+    if (of.policy != "open") continue;
+    // The largest cost and whether pairs are forbidden, then fingerprints of C and C'.
+    constexpr std::size_t kPair = 2 * sizeof(double);
+    EXPECT_EQ(message_of(once, Payload::note, kPair, 0), message_of(again, Payload::note, kPair, 0));
+    EXPECT_NE(message_of(once, Payload::note, kPair, 1), message_of(again, Payload::note, kPair, 1));
+  }
+}
+
 }  // namespace
 }  // namespace fedsinkhorn

@@ -12,12 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "comm/digest.hpp"
 #include "comm/numbering.hpp"
 #include "comm/sum_server.hpp"
 #include "comm/transports.hpp"
 #include "risk/client_risk.hpp"
 #include "risk/reference.hpp"
 #include "solve/link.hpp"
+#include "support/repeatable_random.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -50,6 +52,7 @@ RiskRecording record(const std::vector<RiskProblem>& problems, const RiskOptions
   run_on_threads(problems.size() + (is_served ? 1 : 0), Seconds(60), [&](Communicator& communicator) {
     const std::size_t me = communicator.rank();
     if (me == problems.size()) return serve_sums(communicator);
+    testing::draw_as_client(me);
     testing::RecordingCommunicator recorder(communicator, transcripts[me], is_served ? 0 : sizeof(MessageHeader));
     std::optional<ServerLease> lease;
     if (is_served) lease.emplace(recorder);
@@ -214,6 +217,7 @@ std::vector<Message> plain_of(const Transcript& messages, std::size_t client) {
 }
 
 TEST_P(RiskTranscript, PlainMessagesAreTheSameForOtherReturns) {
+  const testing::RepeatableRandom repeatable;  // keys, and so digests
   const RiskRecording one = record(recorded_parts(instance(21)), policy_options("sums"));
   const RiskRecording other = record(recorded_parts(instance(22)), policy_options("sums"));
   for (std::size_t k = 0; k < kClients; ++k) {
@@ -227,6 +231,33 @@ TEST_P(RiskTranscript, PlainMessagesAreTheSameForOtherReturns) {
       const bool is_the_same = first[i].bytes == second[i].bytes;
       EXPECT_TRUE(is_the_same) << name_of(first[i].kind) << ", message " << i << " of " << first.size() << " of client "
                                << k;
+    }
+  }
+}
+
+/// Of what all clients must have the same of, message by message.
+std::vector<std::vector<std::byte>> digests_in(const Transcript& messages) {
+  std::vector<std::vector<std::byte>> digests;
+  for (const Message& message : messages) {
+    if (message.kind == Payload::options && message.bytes.size() == 13 * sizeof(Digest)) {
+      digests.push_back(message.bytes);
+    }
+  }
+  return digests;
+}
+
+// Nobody can tell from them that two runs had the same data.
+TEST(RiskDigests, AreOthersInEveryRun) {
+  const RiskInstance own = recorded_instance(21, RiskCost::sqeuclidean, 0, false);
+  const std::vector<RiskProblem> parts = recorded_parts(own);
+  for (const char* policy : {"open", "sums"}) {
+    const auto once = digests_in(record(parts, policy_options(policy)).messages);
+    const auto again = digests_in(record(parts, policy_options(policy)).messages);
+    ASSERT_EQ(once.size(), kClients * (kClients - 1));
+    ASSERT_EQ(again.size(), once.size());
+    EXPECT_EQ(once.front(), once.back());
+    for (std::size_t at = 0; at < once[0].size(); at += sizeof(Digest)) {
+      EXPECT_FALSE(std::equal(&once[0][at], &once[0][at] + sizeof(Digest), &again[0][at])) << policy;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 
 #include "core/random.hpp"
 
@@ -21,7 +22,10 @@ inline void draw_as_client(std::size_t client) { thread_random = Random(1, clien
 /// While it lives, they are not random. No solve may be going on when it begins or ends.
 class RepeatableRandom {
  public:
-  RepeatableRandom() { randombytes_set_implementation(&implementation()); }
+  RepeatableRandom() {
+    if (sodium_init() < 0) throw std::runtime_error("no libsodium");  // draws when it is called first
+    randombytes_set_implementation(&implementation());
+  }
   ~RepeatableRandom() { randombytes_set_implementation(&randombytes_sysrandom_implementation); }
   RepeatableRandom(const RepeatableRandom&) = delete;
   RepeatableRandom& operator=(const RepeatableRandom&) = delete;

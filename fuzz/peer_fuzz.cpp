@@ -1,7 +1,7 @@
 // libFuzzer target for what peers send: a solve on the simulated network in which one client's messages are changed as
 // the input says (tests/support/hostile.hpp). Whatever it sends, the honest clients end: with a result, or with one
 // line. Time is virtual, so waiting costs nothing.
-//   byte 0   topology, and the number of clients
+//   byte 0   topology, and the number of clients; with row-reduce, whether by secure sums
 //   byte 1   what is solved, and how
 //   byte 2   which client is hostile
 //   then     attacks of 12 bytes: which message (2), kind, position, value (8)
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../tests/support/hostile.hpp"
+#include "../tests/support/repeatable_random.hpp"
 #include "comm/transports.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
@@ -93,6 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   Case tried(data[1]);
   tried.options.topology = topologies[data[0] % topologies.size()];
   const std::size_t clients = 2 + data[0] / topologies.size() % 3;
+  const bool is_other_half = data[0] / (topologies.size() * 3) % 2 == 1;
+  if (is_other_half && tried.options.topology == "row-reduce") tried.options.policy = "sums";
   const std::size_t hostile = data[2] % clients;
   std::vector<Attack> attacks;
   for (auto left = std::span(data, size).subspan(start); left.size() >= attack_bytes && attacks.size() < 16;
@@ -108,7 +111,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   Scenario scenario;
   scenario.seconds_per_entry = 1e-6;
   try {
+    const testing::RepeatableRandom repeatable;  // an input that has found something finds it again
     run_simulated(clients, Seconds(5), scenario, [&](Communicator& communicator) {
+      testing::draw_as_client(communicator.rank());
       if (communicator.rank() != hostile) {
         try {
           (void)solve_as_client(tried.problem, tried.options, communicator);

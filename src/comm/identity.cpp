@@ -18,7 +18,9 @@
 namespace fedsinkhorn {
 namespace {
 
-constexpr std::string_view kFirstWords = "fedsinkhorn-key-1 ";
+constexpr std::string_view kFirstWords = "fedsinkhorn-key-2 ";
+/// Of keys that were not for signing.
+constexpr std::string_view kOldFirstWords = "fedsinkhorn-key-1 ";
 constexpr std::size_t kFingerprintBytes = 16;
 
 void start_sodium() {
@@ -41,9 +43,26 @@ std::string first_line(const std::filesystem::path& path) {
   return line;
 }
 
+const unsigned char* raw_bytes(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
+
+static_assert(crypto_sign_SEEDBYTES == SecretKey::kSize && crypto_sign_PUBLICKEYBYTES == sizeof(PublicKey) &&
+              crypto_sign_BYTES == sizeof(Signature));
+
+/// As libsodium wants it, with the public key; wiped afterwards.
+struct SigningKey {
+  SigningKey(const SecretKey& seed, PublicKey& public_key) {
+    crypto_sign_seed_keypair(public_key.data(), bytes.data(), seed.data());
+  }
+  ~SigningKey() { sodium_memzero(bytes.data(), bytes.size()); }
+  SigningKey(const SigningKey&) = delete;
+  SigningKey& operator=(const SigningKey&) = delete;
+
+  std::array<unsigned char, crypto_sign_SECRETKEYBYTES> bytes{};
+};
+
 Identity with_public_key(const SecretKey& secret) {
   Identity identity{secret, {}};
-  crypto_scalarmult_base(identity.public_key.data(), secret.data());
+  const SigningKey key(secret, identity.public_key);
   return identity;
 }
 
@@ -56,6 +75,18 @@ Identity new_identity() {
   SecretKey secret;
   randombytes_buf(secret.data(), SecretKey::kSize);
   return with_public_key(secret);
+}
+
+Signature sign(const Identity& identity, std::string_view message) {
+  PublicKey public_key{};
+  const SigningKey key(identity.secret, public_key);
+  Signature signature{};
+  crypto_sign_detached(signature.data(), nullptr, raw_bytes(message), message.size(), key.bytes.data());
+  return signature;
+}
+
+bool is_signature(const Signature& signature, const PublicKey& key, std::string_view message) {
+  return crypto_sign_verify_detached(signature.data(), raw_bytes(message), message.size(), key.data()) == 0;
 }
 
 void write_identity(const std::filesystem::path& path, const Identity& identity) {
@@ -84,6 +115,10 @@ Identity read_identity(const std::filesystem::path& path) {
                      "let only its owner do that (chmod 600)");
   }
   std::string line = first_line(path);
+  if (line.starts_with(kOldFirstWords)) {
+    throw InputError(printable_path(path), "is a key of an earlier version, which cannot sign",
+                     "make a new one with 'fedsinkhorn privacy key', and tell the other clients its fingerprint");
+  }
   SecretKey secret;
   std::size_t bytes = 0;
   const bool has_key = line.starts_with(kFirstWords) &&

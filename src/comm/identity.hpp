@@ -1,11 +1,12 @@
-// Keys that last, so that a client can be recognised. Needed where someone in the middle, such as a server, could put
-// its own keys in the place of others'.
+// Keys that last, so that a client can be recognised: it signs with them (Ed25519). Needed where someone in the middle,
+// such as a server, could put its own keys in the place of others'.
 #pragma once
 
 #include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/secret_key.hpp"
@@ -15,9 +16,14 @@ namespace fedsinkhorn {
 using PublicKey = std::array<unsigned char, 32>;
 
 struct Identity {
-  SecretKey secret;
+  SecretKey secret;  ///< the seed of a pair of keys
   PublicKey public_key{};
 };
+
+using Signature = std::array<unsigned char, 64>;
+[[nodiscard]] Signature sign(const Identity& identity, std::string_view message);
+/// Whether whoever made it has the secret of that key.
+[[nodiscard]] bool is_signature(const Signature& signature, const PublicKey& key, std::string_view message);
 
 /// A new one, from random numbers of the operating system.
 [[nodiscard]] Identity new_identity();

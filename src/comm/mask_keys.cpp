@@ -13,7 +13,9 @@ namespace {
 static_assert(crypto_scalarmult_BYTES == SecretKey::kSize && crypto_scalarmult_SCALARBYTES == SecretKey::kSize &&
               crypto_stream_chacha20_ietf_KEYBYTES == SecretKey::kSize);
 
-constexpr std::string_view kProtocolName = "fedsinkhorn sums 1";
+constexpr std::string_view kProtocolName = "fedsinkhorn sums 2";
+/// In front of what identities sign, so that a signature is of no use elsewhere.
+constexpr std::string_view kStatement = "fedsinkhorn sums 2, transcript and client";
 
 /// Streams are told apart by this number besides their key. Each is used once.
 enum class Purpose : std::uint16_t { mask, common_key };
@@ -56,35 +58,19 @@ Word minus(Word x, Word y) { return x - y; }
 
 /// What a client says about itself.
 struct MaskKeys::Introduction {
-  PublicKey of_session{};
-  PublicKey identity{};  ///< zeros: none
+  PublicKey of_session{};  ///< of X25519
+  PublicKey identity{};    ///< of Ed25519; zeros: none
   std::array<unsigned char, 32> random{};
 };
-
-namespace {
-
-/// Each client is who it is expected to be, and no two are the same. keys: by client.
-void recognise(const std::vector<PublicKey>& keys, std::size_t rank, const Trust& trust,
-               const MaskKeys::Distrust& distrust) {
-  if (trust.fingerprints.empty()) return;
-  require_own_key(trust, rank, keys.size());
-  for (std::size_t k = 0; k < keys.size(); ++k) {
-    if (fingerprint_of(keys[k]) != trust.fingerprints[k])
-      distrust(k, "a key that has not the fingerprint given for it");
-  }
-}
-
-}  // namespace
 
 MaskKeys::MaskKeys(std::size_t rank, std::size_t clients, const Trust& trust, const Relay& relay,
                    const Distrust& distrust)
     : rank_(rank), of_pair_(clients) {
   if (sodium_init() < 0) throw std::runtime_error("the operating system gives no random numbers");
-  Own own;
-  own.identity = trust.own;
+  SecretKey own;
   Introduction mine;
-  crypto_box_keypair(mine.of_session.data(), own.of_session.data());
-  if (own.identity) mine.identity = own.identity->public_key;
+  crypto_box_keypair(mine.of_session.data(), own.data());
+  if (trust.own) mine.identity = trust.own->public_key;
   randombytes_buf(mine.random.data(), mine.random.size());
   const std::string text(reinterpret_cast<const char*>(&mine), sizeof mine);
   const std::string all = relay(text);
@@ -93,38 +79,55 @@ MaskKeys::MaskKeys(std::size_t rank, std::size_t clients, const Trust& trust, co
   }
   std::vector<Introduction> said(clients);
   std::memcpy(said.data(), all.data(), clients * sizeof(Introduction));
-  std::vector<PublicKey> identities;
   for (std::size_t k = 0; k < clients; ++k) {
-    identities.push_back(said[k].identity);
     for (std::size_t j = 0; j < k; ++j) {
       const bool is_same = said[j].of_session == said[k].of_session ||
                            (said[j].identity == said[k].identity && said[k].identity != PublicKey{});
       if (is_same) distrust(k, fmt::format("the key of client {}", j));
     }
   }
-  recognise(identities, rank, trust, distrust);
   crypto_generichash(transcript_.data(), transcript_.size(), reinterpret_cast<const unsigned char*>(all.data()),
                      all.size(), reinterpret_cast<const unsigned char*>(kProtocolName.data()), kProtocolName.size());
   for (std::size_t k = 0; k < clients; ++k) {
     if (k != rank) of_pair_[k] = pair_key(own, k, said[k], distrust);
   }
+  exchange_signatures(said, trust, relay, distrust);
   agree_on_common_key(relay);
 }
 
-SecretKey MaskKeys::pair_key(const Own& own, std::size_t client, const Introduction& other,
-                             const Distrust& distrust) const {
-  SecretKey of_session;
-  SecretKey of_identities;  // zeros if one of them has none
-  bool are_keys = crypto_scalarmult(of_session.data(), own.of_session.data(), other.of_session.data()) == 0;
-  if (own.identity && other.identity != PublicKey{}) {
-    are_keys &= crypto_scalarmult(of_identities.data(), own.identity->secret.data(), other.identity.data()) == 0;
+// Each client is who it is expected to be, and has itself said what all have heard of it.
+void MaskKeys::exchange_signatures(const std::vector<Introduction>& said, const Trust& trust, const Relay& relay,
+                                   const Distrust& distrust) const {
+  require_own_key(trust, rank_, said.size());
+  const auto statement_of = [&](std::size_t client) {
+    std::string statement(kStatement);
+    statement.append(reinterpret_cast<const char*>(transcript_.data()), transcript_.size());
+    return statement + std::to_string(client);
+  };
+  const Signature mine = trust.own ? sign(*trust.own, statement_of(rank_)) : Signature{};
+  const std::string all = relay({reinterpret_cast<const char*>(mine.data()), mine.size()});
+  const bool must_sign = !trust.fingerprints.empty();
+  for (std::size_t k = 0; k < said.size(); ++k) {
+    const PublicKey& identity = said[k].identity;
+    if (k == rank_ || (!must_sign && identity == PublicKey{})) continue;
+    if (must_sign && fingerprint_of(identity) != trust.fingerprints[k]) {
+      distrust(k, "a key that has not the fingerprint given for it");
+    }
+    Signature signature{};
+    std::memcpy(signature.data(), all.data() + k * signature.size(), signature.size());
+    if (!is_signature(signature, identity, statement_of(k))) distrust(k, "a signature that is not of its key");
   }
-  if (!are_keys) distrust(client, "a key that is none");
+}
+
+SecretKey MaskKeys::pair_key(const SecretKey& own, std::size_t client, const Introduction& other,
+                             const Distrust& distrust) const {
+  SecretKey shared;
+  if (crypto_scalarmult(shared.data(), own.data(), other.of_session.data()) != 0)
+    distrust(client, "a key that is none");
   const std::array<std::uint64_t, 2> pair = {std::min(rank_, client), std::max(rank_, client)};
   SecretKey key;
   crypto_generichash_state state;
-  crypto_generichash_init(&state, of_session.data(), SecretKey::kSize, SecretKey::kSize);
-  crypto_generichash_update(&state, of_identities.data(), SecretKey::kSize);
+  crypto_generichash_init(&state, shared.data(), SecretKey::kSize, SecretKey::kSize);
   crypto_generichash_update(&state, transcript_.data(), transcript_.size());
   crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(pair.data()), sizeof pair);
   crypto_generichash_final(&state, key.data(), SecretKey::kSize);

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,8 +21,10 @@ namespace fedsinkhorn {
 /// modulo 2^128. In the sum over all clients, the masks of pairs cancel. What is left is masked with the last one,
 /// which clients know and a server does not. Without the words of one client, those of the others are uniformly random.
 ///
-/// A key is that of X25519, hashed with all public keys and random numbers of this session, so that none is used in two
-/// sessions. Clients that have identities put these keys into it, too: who does not have the other's cannot know it.
+/// The key of a pair is that of X25519, from keys of this session alone, hashed with all that clients have said about
+/// themselves (the transcript), so that none is used in two sessions, and identities that are stolen later open none.
+/// Clients that have identities sign the transcript: keys that were replaced on their way are not those that the owner
+/// has signed.
 class MaskKeys {
  public:
   /// Takes what this client says and returns what all clients say, in rank order; everyone says equally much.
@@ -32,7 +33,7 @@ class MaskKeys {
   /// who; then `sent` is the whole line.
   using Distrust = std::function<void(std::size_t client, const std::string& sent)>;
 
-  /// Draws a key pair and agrees on keys with the others. Collective: calls relay twice.
+  /// Draws a key pair and agrees on keys with the others. Collective: calls relay three times, whatever is trusted.
   /// Throws InputError if this client's identity is not the one others expect.
   MaskKeys(std::size_t rank, std::size_t clients, const Trust& trust, const Relay& relay, const Distrust& distrust);
 
@@ -46,13 +47,10 @@ class MaskKeys {
   [[nodiscard]] std::uint64_t pseudonym(std::span<const std::byte> what) const;
 
  private:
-  /// What this client keeps to itself until keys are agreed on.
-  struct Own {
-    SecretKey of_session;
-    std::optional<Identity> identity;
-  };
   struct Introduction;
-  [[nodiscard]] SecretKey pair_key(const Own& own, std::size_t client, const Introduction& other,
+  void exchange_signatures(const std::vector<Introduction>& said, const Trust& trust, const Relay& relay,
+                           const Distrust& distrust) const;
+  [[nodiscard]] SecretKey pair_key(const SecretKey& own, std::size_t client, const Introduction& other,
                                    const Distrust& distrust) const;
   void agree_on_common_key(const Relay& relay);
 

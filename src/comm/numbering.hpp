@@ -20,7 +20,7 @@ struct MessageHeader {
 };
 
 /// Changes whenever two versions of the program would misunderstand each other.
-inline constexpr std::uint32_t kProtocol = 0x46530004;
+inline constexpr std::uint32_t kProtocol = 0x46530005;
 
 /// Adds 24 bytes to every message. Messages with the same sender and tag arrive in order, so the receiver knows the
 /// next number. If a message was replayed, left out or sent in another step of a collective, the number differs, and

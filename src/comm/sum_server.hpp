@@ -20,7 +20,7 @@ struct SumRequest {
 
   [[nodiscard]] bool operator==(const SumRequest&) const = default;
 };
-inline constexpr std::uint32_t kSumProtocol = 0x46530101;
+inline constexpr std::uint32_t kSumProtocol = 0x46530102;
 /// The most that one request may carry.
 inline constexpr std::uint64_t kMostSummed = std::uint64_t{1} << 36U;
 

@@ -347,6 +347,9 @@ constexpr std::string_view kSharedShape =
     "device, keyed with what only clients know";
 constexpr std::string_view kSharedShapeReveals =
     "How large each client's part is, and who shares a machine or a device.";
+constexpr std::string_view kKeys =
+    "its public keys and a random number; with `key` its signature of all that clients have said about themselves, "
+    "else zeros; from client 0 a common key, enciphered for each client";
 constexpr std::string_view kVerdict = "whether its input is good; if not, that it is not";
 constexpr std::string_view kVerdictReveals = "Which client refused its input; the reason stays with it.";
 
@@ -360,12 +363,14 @@ Disclosure requests(std::vector<Phase> phases) {
 }
 
 Disclosure keys_by_server() {
-  return {{setup},
-          Payload::keys,
-          plain,
-          "the server; all clients",
-          "its public key and a random number; from client 0 a common key, enciphered for each client",
-          "Nothing to a server that passes them on; one that replaces them can read sums and summands."};
+  return {
+      {setup},
+      Payload::keys,
+      plain,
+      "the server; all clients",
+      kKeys,
+      "With `key`, who it is. Nothing else to a server that passes them on; one that replaces them can read sums and "
+      "summands, unless clients have each other's `fingerprints`."};
 }
 
 }  // namespace
@@ -385,8 +390,9 @@ std::vector<Disclosure> setup_among_clients(std::string_view options) {
                       Payload::keys,
                       plain,
                       kAll,
-                      "its public key and a random number; from client 0 a common key, enciphered for each client",
-                      "Nothing, unless somebody replaces keys on their way."});
+                      kKeys,
+                      "With `key`, who it is. Nothing else, unless somebody replaces keys on their way and clients do "
+                      "not have each other's `fingerprints`."});
   return messages;
 }
 

@@ -168,8 +168,10 @@ TEST_F(SecureKeys, ChangeNoBit) {
 }
 
 TEST_F(SecureKeys, MustBeKeys) {
-  write_bytes(folder() / "key-2", "fedsinkhorn-key-1 0123\n");
+  write_bytes(folder() / "key-2", "fedsinkhorn-key-2 0123\n");
   expect_keys_refused("--key key-{client}", {"key-2: is no key", "fedsinkhorn privacy key"});
+  write_bytes(folder() / "key-2", "fedsinkhorn-key-1 " + std::string(64, '7') + "\n");
+  expect_keys_refused("--key key-{client}", {"key-2: is a key of an earlier version", "fedsinkhorn privacy key"});
   fs::remove(folder() / "key-2");
   expect_keys_refused("--key key-{client}", {"key-2: cannot be read"});
 }

@@ -67,13 +67,24 @@ using SummingBody = std::function<void(SecureSums&)>;
 struct Setting {
   std::size_t clients = 3;
   bool has_server = false;
+  std::vector<Identity> identities{};  ///< of the clients, who expect each other; empty: they have none
 };
+
+Trust trust_of(const Setting& setting, std::size_t client) {
+  Trust trust;
+  if (setting.identities.empty()) return trust;
+  trust.own = setting.identities[client];
+  for (const Identity& identity : setting.identities) {
+    trust.fingerprints.push_back(fingerprint_of(identity.public_key));
+  }
+  return trust;
+}
 
 /// One process of a run: a client, or the server, which is the last.
 void take_part(const Setting& setting, Communicator& network, const Meddle& meddle, const SummingBody& body) {
   MeddlingCommunicator everyone(network, meddle);
   if (!setting.has_server) {
-    SecureSums sums(make_peer_summing(everyone));
+    SecureSums sums(make_peer_summing(everyone), trust_of(setting, everyone.rank()));
     return body(sums);
   }
   everyone.keep_to_server();
@@ -82,7 +93,7 @@ void take_part(const Setting& setting, Communicator& network, const Meddle& medd
   std::vector<std::size_t> members(setting.clients);
   std::iota(members.begin(), members.end(), std::size_t{0});
   const std::unique_ptr<Communicator> clients = make_group(everyone, members, 3);
-  SecureSums sums(make_served_summing(everyone, *clients));
+  SecureSums sums(make_served_summing(everyone, *clients), trust_of(setting, everyone.rank()));
   body(sums);
 }
 
@@ -585,7 +596,7 @@ TEST_P(Faults, RequestsThatDiffer) {
       {"client 1 sent another request than client 0",
        [](SumRequest& request) { request.kind = SumRequest::Kind::relay; }}};
   for (const auto& [line, change] : changes) {
-    for (const std::size_t number : {2U, 5U}) {  // the first two are about keys
+    for (const std::size_t number : {3U, 6U}) {  // the first three are about keys
       SCOPED_TRACE(line + ", request " + std::to_string(number));
       expect_end(end_of(GetParam(), kCulprit, with_request(number, change), six_sums_and_one), Ended::How::lost, line);
     }
@@ -635,7 +646,7 @@ std::string complaint_about_keys(const std::function<void(std::string& all)>& ch
   int calls = 0;
   const MaskKeys::Relay relay = [&](const std::string& mine) {
     std::string all = mine;
-    // A key of the session, no identity, and a random number; the second time, boxes.
+    // A key of the session, no identity, and a random number; then no signature; then boxes.
     for (const char key : {'\x11', '\x22'}) {
       all += std::string(32, key) + std::string(32, '\0') + std::string(mine.size() - 64, 'r');
     }
@@ -662,6 +673,8 @@ TEST(Keys, AreNotTrustedIfTheyCannotBe) {
               all.replace(2 * of_client + 32, 32, std::string(32, 'i'));
             }),
             "client 2 sent the key of client 1");
+  EXPECT_EQ(complaint_about_keys([](std::string& all) { all.replace(of_client + 32, 32, std::string(32, 'i')); }),
+            "client 1 sent a signature that is not of its key");
   std::string one(32, '\0');  // a point of small order
   one[0] = 1;
   EXPECT_EQ(complaint_about_keys([&](std::string& all) { all.replace(2 * of_client, 32, one); }),
@@ -683,6 +696,25 @@ TEST(Keys, PseudonymsAreOfOneSession) {
   EXPECT_EQ(once[0], once[1]);
   EXPECT_EQ(once[0], once[2]);
   EXPECT_NE(once[0], pseudonyms()[0]);
+}
+
+class KeyMessages : public ::testing::TestWithParam<Setting> {};
+INSTANTIATE_TEST_SUITE_P(Clients, KeyMessages, kSeveral, name_of_setting);
+
+// Who looks on does not see whether clients know each other.
+TEST_P(KeyMessages, AreAsManyAndAsLongWithIdentities) {
+  Setting known = GetParam();
+  while (known.identities.size() < known.clients) known.identities.push_back(new_identity());
+  const AllDeparted with = record(known, six_sums);
+  const AllDeparted without = record(GetParam(), six_sums);
+  for (std::size_t process = 0; process < with.size(); ++process) {
+    ASSERT_EQ(with[process].size(), without[process].size());
+    for (std::size_t k = 0; k < with[process].size(); ++k) {
+      EXPECT_EQ(with[process][k].to, without[process][k].to);
+      EXPECT_EQ(with[process][k].label.kind, without[process][k].label.kind);
+      EXPECT_EQ(with[process][k].bytes.size(), without[process][k].bytes.size());
+    }
+  }
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ constexpr std::int64_t kMostRounds = 500;
 constexpr std::int64_t kUsualRounds = 250;
 constexpr double kShareOfUsual = 0.95;
 constexpr double kTolerance = 1e-9;
+constexpr std::size_t kClients = 4;                                   // under policy sums
 constexpr double kEpsilons[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};  // of the largest cost
 
 struct Shape {
@@ -48,26 +49,37 @@ Options options_for(const char* method, int threads) {
   return options;
 }
 
+Options options_for_sums() {
+  Options options = options_for("auto", 1);
+  options.clients = kClients;
+  options.policy = "sums";
+  options.max_iterations = 10000;
+  return options;
+}
+
 /// A method on many problems.
 struct Tally {
   std::vector<double> rounds;
+  std::vector<double> sums;  // of vectors over the columns
   double seconds = 0;
   std::size_t converged = 0;
 
-  void solve_one(const Problem& problem, const char* method, int threads) {
-    const Result result = solve(problem, options_for(method, threads));
+  void solve_one(const Problem& problem, const Options& options) {
+    const Result result = solve(problem, options);
     rounds.push_back(static_cast<double>(result.iterations));
+    sums.push_back(static_cast<double>(result.sums.seen) / static_cast<double>(problem.b.rows));
     seconds += result.wall_seconds;
     if (result.status != Status::converged) return;
     ++converged;
     // Evaluated from the potentials and the costs as given. Sums there round otherwise than those the solver stops by.
     if (!(std::max(result.exact_error.a, result.exact_error.b) <= 1.001 * kTolerance)) {
-      throw std::runtime_error(fmt::format("hard: {} says that it has converged at an error of {:.3g}", method,
+      throw std::runtime_error(fmt::format("hard: {} says that it has converged at an error of {:.3g}", options.method,
                                            std::max(result.exact_error.a, result.exact_error.b)));
     }
   }
   void add(const Tally& other) {
     rounds.insert(rounds.end(), other.rounds.begin(), other.rounds.end());
+    sums.insert(sums.end(), other.sums.begin(), other.sums.end());
     seconds += other.seconds;
     converged += other.converged;
   }
@@ -75,11 +87,12 @@ struct Tally {
 
 /// Methods take turns on every problem.
 struct Tallies {
-  Tally automatic, anderson;
+  Tally automatic, anderson, secure;
 
   void add(const Tallies& other) {
     automatic.add(other.automatic);
     anderson.add(other.anderson);
+    secure.add(other.secure);
   }
 };
 
@@ -89,8 +102,10 @@ Tallies tallies_of(std::string_view family, std::span<const Shape> shapes, std::
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       const HardProblem drawn = hard_problem(family, shape.n, shape.m, seed);
       for (const double epsilon : kEpsilons) {
-        tallies.automatic.solve_one(problem_of(drawn, epsilon), "auto", threads);
-        tallies.anderson.solve_one(problem_of(drawn, epsilon), "anderson", threads);
+        const Problem problem = problem_of(drawn, epsilon);
+        tallies.automatic.solve_one(problem, options_for("auto", threads));
+        tallies.anderson.solve_one(problem, options_for("anderson", threads));
+        tallies.secure.solve_one(problem, options_for_sums());
       }
     }
   }

@@ -137,6 +137,12 @@ struct Options {
   /// client's result has only its own rows of f, unless all clients are in one process. private: nothing but releases
   /// with noise, see the options below and docs/privacy.md.
   std::string policy = "open";
+  /// Policy sums: Newton's method may add up matrices over all clients, not only vectors. Two such matrices give every
+  /// client the others' rows and masses.
+  bool share_matrices = false;
+  /// Policy sums: the run ends before a client has seen more summed numbers than this; 0: no limit. The smallest of all
+  /// clients' limits holds.
+  std::size_t most_sums = 0;
   Server server = Server::none;
   KeyFiles keys;                    ///< policy sums: how clients recognise each other
   Scenario scenario;                ///< the simulated network
@@ -165,6 +171,7 @@ struct Options {
   std::string rows_moved =
       "all";  ///< scalings: rows that one record can move: all (of a slice), a number, or paper (1)
   std::int64_t release_every = 1;  ///< scalings: iterations from one release to the next
+  double private_up_to = 10;       ///< a run that guarantees no smaller epsilon is not called private
   std::size_t noise_seed = 0;      ///< for experiments: noise anybody can repeat, so the run is not private; 0: none
 
   /// To stop, set it to true (from a signal handler or another thread) and leave it so. The current iteration is

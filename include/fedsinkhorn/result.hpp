@@ -16,7 +16,8 @@ enum class Passes { fused, two };
 
 /// client_lost: a client stopped answering and the others ended without it (see ClientLost).
 /// budget_spent: a private run has made its releases (see PrivacyReport).
-enum class Status { converged, iteration_limit, diverged, interrupted, client_lost, budget_spent };
+/// sums_limit: going on would have shown more sums than Options::most_sums (see SumsReport).
+enum class Status { converged, iteration_limit, diverged, interrupted, client_lost, budget_spent, sums_limit };
 
 /// Norms of P 1 - a and P' 1 - b.
 struct MarginalErrors {
@@ -112,6 +113,17 @@ struct ClientReport {
   std::uint64_t kernel_bytes = 0;       ///< of its blocks of K; on a device, of everything it holds there
   std::uint64_t peak_memory_bytes = 0;  ///< largest resident set of its process; clients of one process share it
   int device = -1;                      ///< number of the device it used; -1: none
+  std::uint64_t unknown = 0;            ///< policy sums: numbers in the others' data, see SumsReport
+};
+
+/// Policy sums: what every client has seen. Each sum is an equation about the data of all clients. A client does not
+/// know the others' rows: their costs, or their coordinates where the columns' points are known, and their masses
+/// (ClientReport::unknown). Once it has seen as many numbers, they are determined in principle; fewer may be enough
+/// (docs/privacy.md).
+struct SumsReport {
+  std::uint64_t seen = 0;      ///< numbers summed over all clients; 64 flags count as one
+  std::uint64_t limit = 0;     ///< on them, the smallest of all clients; 0: none
+  std::uint64_t matrices = 0;  ///< sums of matrices among them (Options::share_matrices)
 };
 
 /// Releases of one kind that a client has made: numbers that neighbouring data move by at most `sensitivity` (L2), plus
@@ -226,6 +238,7 @@ struct Result {
   std::int64_t rejected = 0;     ///< rejected iterations, summed over targets; they count as iterations
   std::int64_t levels = 0;       ///< levels of epsilon before the last
   NewtonReport newton;
+  SumsReport sums;
   PrivacyReport privacy;
   std::vector<PredictedAndMeasured> explanation;  ///< empty: none was asked for
   std::string explained_by;                       ///< the profile

@@ -78,9 +78,9 @@ struct RiskProgress {
   double lambda = 0;
 };
 
-/// Of Options, these are used: clients, threads, simd, transport, scenario, policy (open or sums), server, keys,
-/// timeout, tolerance (of the transport cost, relative to the radius), max_iterations (of a search for lambda),
-/// interrupt. stressed_plan uses all of them.
+/// Of Options, these are used: clients, threads, simd, transport, scenario, policy (open or sums), share_matrices
+/// (for the covariance of the returns), most_sums, server, keys, timeout, tolerance (of the transport cost, relative to
+/// the radius), max_iterations (of a search for lambda), interrupt. stressed_plan uses all of them.
 struct RiskOptions {
   Options options{};
   std::vector<double> radii{};     ///< solves for these, too (RiskResult::sweep)
@@ -160,6 +160,7 @@ struct RiskResult {
   std::size_t this_client = 0;
   std::vector<ClientReport> clients;  ///< as in Result
   std::string policy;
+  SumsReport sums;
   std::string simd;
   int threads = 1;
 };

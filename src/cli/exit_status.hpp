@@ -43,6 +43,7 @@ inline constexpr std::array<std::pair<int, std::string_view>, 6> kExitStatuses =
     case Status::interrupted: return kInterrupted;
     case Status::client_lost: return kClientLost;
     case Status::iteration_limit:
+    case Status::sums_limit:
     case Status::diverged: break;
   }
   return kNotConverged;

@@ -22,6 +22,7 @@ std::string outcome_in_words(const Result& result) {
     case Status::diverged: return fmt::format("diverged at iteration {}", iterations);
     case Status::interrupted: return fmt::format("interrupted after {} iterations", iterations);
     case Status::budget_spent: return fmt::format("privacy budget spent after {} iterations", iterations);
+    case Status::sums_limit: return fmt::format("limit of sums reached after {} iterations", iterations);
     case Status::client_lost: return fmt::format("a client was lost at iteration {}", iterations);
   }
   return "ended";

@@ -13,6 +13,7 @@
 #include "cli/output_format.hpp"
 #include "cli/speaker.hpp"
 #include "cli/word_option.hpp"
+#include "core/printable.hpp"
 #include "io/atomic_file.hpp"
 #include "io/prediction_json.hpp"
 #include "report/plan_picture.hpp"
@@ -29,8 +30,6 @@ struct PlanArguments : ModelArguments {
   bool own_rows = false;
   std::string picture;
 };
-
-std::string grouped(std::size_t number) { return svg::grouped(std::to_string(number)); }
 
 std::string plan_table(const Profile& profile, const TopologyQuestion& question, const TopologyPlan& plan) {
   const SolveShape& shape = question.shape;

@@ -14,6 +14,7 @@
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/printable.hpp"
+#include "io/sums_report.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -61,6 +62,7 @@ std::string risk_outcome(const RiskResult& result) {
     case Status::diverged: return fmt::format("diverged after {}", passes(result));
     case Status::client_lost: return fmt::format("a client was lost after {}", passes(result));
     case Status::budget_spent: return fmt::format("budget spent after {}", passes(result));
+    case Status::sums_limit: return fmt::format("limit of sums reached after {}", passes(result));
     case Status::interrupted: break;
   }
   return fmt::format("interrupted after {}", passes(result));
@@ -192,11 +194,16 @@ std::string warning_lines(const RiskResult& result) {
   const WorstCase& worst = result.worst;
   std::string text;
   const auto warn = [&](const std::string& warning) { text += risk_line("warning", warning); };
-  if (worst.status != Status::converged) {
+  if (worst.status == Status::sums_limit) {
+    warn("not converged: the worst case is approximate, though the upper bound holds; allow more sums (--most-sums)");
+  } else if (worst.status != Status::converged) {
     warn("not converged: the worst case is approximate, though the upper bound holds; try more iterations");
   }
   if (worst.status == Status::converged && result.status != Status::converged) {
     warn("some radii of the sweep were not solved, or not to the tolerance");
+  }
+  if (const SumsSeen seen{result.sums, result.clients, result.client_count}; are_rows_determined(seen)) {
+    warn(kRowsAreDetermined);
   }
   if (result.coupling) return text;
   if (!worst.is_binding) {
@@ -226,6 +233,9 @@ std::string risk_table(const RiskResult& result, const RiskSummaryData& data, co
   text += day_lines(result, data.labels);
   text += sweep_lines(result);
   if (result.client_count > 1) text += risk_line("clients", risk_clients_line(result));
+  if (result.sums.seen > 0) {
+    text += risk_line("sums", sums_sentence({result.sums, result.clients, result.client_count}));
+  }
   text += risk_line("time", fmt::format("{:.3g} s, {} over all pairs", result.seconds, passes(result)));
   text += risk_line("ran on", fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",
                                           result.client_count > 1 ? " a client" : "", result.simd));

@@ -14,7 +14,7 @@
 #include "core/processors.hpp"
 #include "io/hint.hpp"
 #include "io/privacy_report.hpp"
-#include "io/privacy_sentence.hpp"
+#include "io/sums_report.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -26,6 +26,7 @@ std::string solve_outcome(const Result& result, const Options& options) {
     case Status::diverged: return fmt::format("diverged at iteration {}", result.iterations);
     case Status::client_lost: return fmt::format("a client was lost at iteration {}", result.iterations);
     case Status::budget_spent: return fmt::format("budget spent after {} iterations", result.iterations);
+    case Status::sums_limit: return fmt::format("limit of sums reached after {} iterations", result.iterations);
     case Status::interrupted: break;
   }
   return fmt::format("interrupted at iteration {}", result.iterations);
@@ -155,9 +156,11 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("", fmt::format("Newton after iteration {}: {}", result.newton.from, result.newton.reason));
   }
   if (result.clients.size() > 1) line("clients", solve_clients_line(result));
-  if (const std::string privacy = privacy_sentence(result, options); !privacy.empty()) {
+  const SumsSeen seen{result.sums, result.clients, result.client_count};
+  if (const std::string privacy = privacy_sentence(seen, options); !privacy.empty()) {
     line("policy", fmt::format("{}: {}", options.policy, privacy));
   }
+  if (are_rows_determined(seen)) line("warning", kRowsAreDetermined);
   if (result.clock_is_virtual) {
     line("simulated", fmt::format("{:.6g} virtual seconds, seed {}; times above are virtual, too",
                                   result.virtual_seconds, options.scenario.seed));
@@ -195,6 +198,9 @@ std::string summary_table(const Result& result, const Options& options, double e
 void print_outcome(const Result& result, const Options& options, double epsilon, const std::string& output,
                    bool quiet) {
   if (!quiet) return fmt::print("{}", summary_table(result, options, epsilon, output));
+  if (are_rows_determined({result.sums, result.clients, result.client_count})) {
+    fmt::print(stderr, "fedsinkhorn: warning: {}\n", kRowsAreDetermined);
+  }
   if (exit_status(result.status) != kNotConverged) return;
   const std::string line =
       fmt::format("{}, error {:.1e}, tolerance {:g}; {}", solve_outcome(result, options),

@@ -34,14 +34,14 @@ double value_of(std::size_t step) {
 }
 
 /// The greatest of the clients' digits from 0 to kRadix - 1: flags are set up to the own one, so that the union shows
-/// nothing else. taking_part: whether the own digit counts.
+/// nothing else. taking_part: whether the own digit counts. shows: see SecureSums.
 std::vector<std::size_t> greatest_digits(SecureSums& sums, const std::vector<std::size_t>& own,
-                                         const std::vector<bool>& taking_part) {
+                                         const std::vector<bool>& taking_part, std::uint64_t shows) {
   std::vector<bool> flags(own.size() * kRadix);
   for (std::size_t k = 0; k < own.size(); ++k) {
     for (std::size_t digit = 1; taking_part[k] && digit <= own[k]; ++digit) flags[k * kRadix + digit] = true;
   }
-  sums.any(Payload::note, flags);
+  sums.any(Payload::note, flags, shows);
   std::vector<std::size_t> greatest(own.size());
   for (std::size_t k = 0; k < own.size(); ++k) {
     while (greatest[k] + 1 < kRadix && flags[k * kRadix + greatest[k] + 1]) ++greatest[k];
@@ -56,10 +56,11 @@ void greatest_by_sums(SecureSums& sums, std::vector<double>& values) {
     high.push_back(step_of(x) / kRadix);
     low.push_back(step_of(x) % kRadix);
   }
-  const std::vector<std::size_t> greatest_high = greatest_digits(sums, high, std::vector<bool>(values.size(), true));
+  const std::vector<std::size_t> greatest_high =
+      greatest_digits(sums, high, std::vector<bool>(values.size(), true), values.size());
   std::vector<bool> takes_part(values.size());
   for (std::size_t k = 0; k < values.size(); ++k) takes_part[k] = high[k] == greatest_high[k];
-  const std::vector<std::size_t> greatest_low = greatest_digits(sums, low, takes_part);
+  const std::vector<std::size_t> greatest_low = greatest_digits(sums, low, takes_part, 0);
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = value_of(greatest_high[k] * kRadix + greatest_low[k]);
 }
 
@@ -74,6 +75,7 @@ void greatest_in(const std::vector<double>& all, std::vector<double>& values) {
 /// exp(kLogWindow) at most; far below 1, terms do not count.
 constexpr FixedPoint kTerm{9, -104, 744};
 
+/// The sum itself shows where the greatest addend is, to the logarithm of their number.
 std::vector<double> common_windows(SecureSums& sums, std::span<const double> logs, Payload kind) {
   std::vector<double> largest(1);
   for (const double x : logs) {
@@ -90,7 +92,7 @@ std::vector<double> common_windows(SecureSums& sums, std::span<const double> log
     for (std::size_t j = 0; j < logs.size(); ++j) {
       flags[j] = logs[j] >= kLogWindow * std::floor((reached[j] + beyond[j]) / 2);
     }
-    sums.any(kind, flags);
+    sums.any(kind, flags, 0);
     for (std::size_t j = 0; j < logs.size(); ++j) {
       const double middle = std::floor((reached[j] + beyond[j]) / 2);
       if (middle > reached[j]) (flags[j] ? reached[j] : beyond[j]) = middle;
@@ -110,7 +112,7 @@ void add_up_any(SecureSums& sums, std::span<ExactSum> numbers, Payload kind) {
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     is_not_finite[k] = !std::isfinite(numbers[k].value) || !std::isfinite(numbers[k].rest);
   }
-  sums.any(kind, is_not_finite);
+  sums.any(kind, is_not_finite, 0);
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     if (is_not_finite[k]) numbers[k] = {};
   }
@@ -123,7 +125,7 @@ void add_up_any(SecureSums& sums, std::span<ExactSum> numbers, Payload kind) {
 void add_up_logs(SecureSums& sums, std::span<double> logs, Payload kind) {
   std::vector<bool> is_nonsense = {std::ranges::any_of(
       logs, [](double x) { return std::isnan(x) || x == kInfinity || (std::isfinite(x) && std::abs(x) > 0x1p1000); })};
-  sums.any(kind, is_nonsense);
+  sums.any(kind, is_nonsense, 0);
   if (is_nonsense[0]) {
     std::ranges::fill(logs, std::numeric_limits<double>::quiet_NaN());
     return;
@@ -164,7 +166,7 @@ void greatest_of_known(const Collectives& clients, std::vector<double>& values) 
 }
 
 void any_of_all(const Collectives& clients, std::vector<bool>& flags) {
-  if (clients.sums() != nullptr) return clients.sums()->any(Payload::note, flags);
+  if (clients.sums() != nullptr) return clients.sums()->any(Payload::note, flags, numbers_of_flags(flags.size()));
   std::vector<double> mine(flags.begin(), flags.end());
   const std::vector<double> all = clients.of(Payload::note).allgather_numbers(mine);
   for (std::size_t k = 0; k < all.size(); ++k) {

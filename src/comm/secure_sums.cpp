@@ -74,8 +74,10 @@ std::unique_ptr<SecureSums> make_secure_sums(std::unique_ptr<Summing> summing, c
   }
 }
 
-void SecureSums::add_up(Payload kind, std::span<Word> words) {
+void SecureSums::add_up(Payload kind, std::span<Word> words, std::uint64_t shows) {
   if (words.empty() || clients_ == 1) return;
+  if (shows > most_shown_ || shown_ > most_shown_ - shows) throw SumsSpent();
+  shown_ += shows;
   if (words.size() >= kMostWords) throw std::length_error("a secure sum has too many words");
   const std::uint64_t counter = counter_++;
   if (counter_ == 0) throw std::logic_error("all counters of a session are used up");
@@ -112,7 +114,7 @@ void SecureSums::add_up(Payload kind, const FixedPoint& format, std::span<ExactS
       add_to(format, part, number);
     }
   }
-  add_up(kind, words);
+  add_up(kind, words, numbers.size());
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     numbers[k] = number_of(format, std::span(words).subspan(k * format.words, format.words));
   }
@@ -125,9 +127,9 @@ void SecureSums::add_up(Payload kind, const FixedPoint& format, std::span<double
   for (std::size_t k = 0; k < sums.size(); ++k) numbers[k] = sums[k].total();
 }
 
-void SecureSums::any(Payload kind, std::vector<bool>& flags) {
+void SecureSums::any(Payload kind, std::vector<bool>& flags, std::uint64_t shows) {
   std::vector<Word> words = words_of_flags(flags);
-  add_up(kind, words);
+  add_up(kind, words, shows);
   for (std::size_t k = 0; k < words.size(); ++k) flags[k] = words[k] != 0;
 }
 
@@ -136,7 +138,7 @@ void SecureSums::gather(Payload kind, std::span<std::byte> whole, Range own) {
   std::vector<Word> words((whole.size() + sizeof(Word) - 1) / sizeof(Word));
   auto* bytes = reinterpret_cast<std::byte*>(words.data());
   std::copy_n(whole.data() + own.first, own.size(), bytes + own.first);
-  add_up(kind, words);
+  add_up(kind, words, 0);
   std::copy_n(bytes, whole.size(), whole.data());
 }
 

@@ -13,8 +13,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,17 @@ namespace fedsinkhorn {
 /// A sum has fewer words: streams of ChaCha20 are numbered by block, in 32 bits.
 inline constexpr std::size_t kMostWords = std::size_t{1} << 33U;
 
+/// Going on would show more numbers than allowed. Thrown by all clients in the same place, before anything is sent.
+class SumsSpent : public std::runtime_error {
+ public:
+  SumsSpent() : std::runtime_error("all sums that may be shown have been shown") {}
+};
+
 /// All verbs are collective: every client calls the same ones in the same order.
+///
+/// Masks hide summands. Each sum is shown to all clients, and is an equation about the data of all of them, so sums are
+/// counted. A caller that adds up words says how many numbers they show of the clients' data: none if all clients know
+/// the sum anyway.
 class SecureSums {
  public:
   /// Agrees on keys. Collective. Throws InputError if this client is not the one that the others expect.
@@ -37,14 +49,19 @@ class SecureSums {
   [[nodiscard]] std::size_t rank() const { return rank_; }
   [[nodiscard]] std::size_t clients() const { return clients_; }
 
+  /// Numbers shown so far.
+  [[nodiscard]] std::uint64_t shown() const { return shown_; }
+  /// From now on, SumsSpent is thrown instead of showing more than this in all.
+  void show_at_most(std::uint64_t numbers) { most_shown_ = numbers; }
+
   /// Replaces each word by its sum over all clients.
-  void add_up(Payload kind, std::span<Word> words);
-  /// The same for numbers of that format. Throws InputError if one does not fit; the others learn that this client
-  /// gives up.
+  void add_up(Payload kind, std::span<Word> words, std::uint64_t shows);
+  /// The same for numbers of that format; shows them. Throws InputError if one does not fit; the others learn that this
+  /// client gives up.
   void add_up(Payload kind, const FixedPoint& format, std::span<ExactSum> numbers);
   void add_up(Payload kind, const FixedPoint& format, std::span<double> numbers);
   /// Sets each flag that is set at any client. It does not show at how many.
-  void any(Payload kind, std::vector<bool>& flags);
+  void any(Payload kind, std::vector<bool>& flags, std::uint64_t shows);
   /// Fills the whole, of which `own` is already there: other clients' parts as they are. For what all clients may know.
   void gather(Payload kind, std::span<std::byte> whole, Range own);
 
@@ -60,7 +77,12 @@ class SecureSums {
   MaskKeys keys_;
   const Word multiplier_;      // of fingerprints
   std::uint64_t counter_ = 0;  // of the next sum; never used twice
+  std::uint64_t shown_ = 0;
+  std::uint64_t most_shown_ = std::numeric_limits<std::uint64_t>::max();
 };
+
+/// So many flags show what a number shows.
+[[nodiscard]] constexpr std::uint64_t numbers_of_flags(std::size_t flags) { return (flags + 63) / 64; }
 
 /// Agrees on keys by way of the files named (see read_trust). If this client cannot, the others are told.
 [[nodiscard]] std::unique_ptr<SecureSums> make_secure_sums(std::unique_ptr<Summing> summing, const std::string& key,

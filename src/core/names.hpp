@@ -113,6 +113,7 @@ namespace fedsinkhorn {
     case Status::interrupted: return "interrupted";
     case Status::client_lost: return "client_lost";
     case Status::budget_spent: return "budget_spent";
+    case Status::sums_limit: return "sums_limit";
   }
   return {};
 }

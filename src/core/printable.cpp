@@ -104,4 +104,9 @@ std::string printable_line(std::string_view line) {
   return shortened(result, kLongestLine);
 }
 
+std::string grouped(std::string digits) {
+  for (std::size_t k = digits.size(); k > 3; k -= 3) digits.insert(k - 3, ",");
+  return digits;
+}
+
 }  // namespace fedsinkhorn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,5 +25,9 @@ inline constexpr std::size_t kLongestLine = 1000;
 /// A line of words, escaped and shortened: first long words, to keep the rest of the line, then the line itself.
 /// Trailing blanks and line breaks are dropped.
 [[nodiscard]] std::string printable_line(std::string_view line);
+
+/// "12345" as "12,345".
+[[nodiscard]] std::string grouped(std::string digits);
+[[nodiscard]] inline std::string grouped(std::uint64_t number) { return grouped(std::to_string(number)); }
 
 }  // namespace fedsinkhorn

@@ -94,6 +94,9 @@ std::string after_the_limit(const Result& result, const Options& options) {
 
 std::string hint(const Result& result, const Options& options) {
   if (result.status == Status::diverged) return after_divergence(result, options);
+  if (result.status == Status::sums_limit) {
+    return one_of({"a larger --most-sums", "a larger --epsilon", "a larger --tolerance"});
+  }
   if (result.status != Status::iteration_limit) return "";
   if (!(options.tolerance > 0)) return "--tolerance 0 runs all iterations: give a tolerance to stop at";
   const double error = std::max(result.error.a, result.error.b);

@@ -34,6 +34,7 @@ using OrderedJson = nlohmann::ordered_json;
                       {"kernel_bytes", client.kernel_bytes},
                       {"peak_memory_bytes", client.peak_memory_bytes}};
   if (client.device >= 0) json["device"] = client.device;
+  if (client.unknown > 0) json["unknown"] = client.unknown;
   if (!client.left.empty()) json["left"] = OrderedJson::array();
   for (const SentMessages& sent : client.left) {
     json["left"].push_back({{"phase", sent.phase},

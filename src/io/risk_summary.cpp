@@ -10,6 +10,7 @@
 #include "fedsinkhorn/version.hpp"
 #include "io/csv_field.hpp"
 #include "io/result_json.hpp"
+#include "io/sums_report.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -103,6 +104,8 @@ std::string risk_summary_json(const RiskResult& result, const RiskSummaryData& d
     json["most_moved_days"].push_back(day_json(move, result, data.labels));
   }
   json["policy"] = result.policy;
+  const SumsSeen seen{result.sums, result.clients, result.client_count};
+  if (result.sums.seen > 0) json["privacy"] = sums_json(seen, sums_sentence(seen));
   json["client_count"] = result.client_count;
   json["clients"] = OrderedJson::array();
   for (const ClientReport& client : result.clients) json["clients"].push_back(client_json(client));

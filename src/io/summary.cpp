@@ -13,8 +13,8 @@
 #include "fedsinkhorn/version.hpp"
 #include "io/hint.hpp"
 #include "io/privacy_report.hpp"
-#include "io/privacy_sentence.hpp"
 #include "io/result_json.hpp"
+#include "io/sums_report.hpp"
 #include "options/option_table.hpp"
 
 namespace fedsinkhorn {
@@ -191,7 +191,10 @@ std::string summary_json(const Result& result, const Options& options, double ep
   add_options(json, result, options, epsilon);
   add_what_ran(json, result, options);
   if (!result.privacy.mechanism.empty()) json["privacy"] = privacy_json(result.privacy);
-  if (const std::string privacy = privacy_sentence(result, options); !privacy.empty()) json["privacy"] = privacy;
+  const SumsSeen seen{result.sums, result.clients, result.client_count};
+  if (const std::string privacy = privacy_sentence(seen, options); !privacy.empty()) {
+    json["privacy"] = options.policy == "sums" ? sums_json(seen, privacy) : OrderedJson(privacy);
+  }
   json["client_count"] = result.client_count;
   json["clients"] = OrderedJson::array();
   for (const ClientReport& client : result.clients) json["clients"].push_back(client_json(client));

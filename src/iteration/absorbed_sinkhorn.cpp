@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/secure_sums.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "iteration/gauge.hpp"
@@ -143,8 +144,25 @@ void AbsorbedSinkhorn::iterate() {
     if (stop_ || (alone && monitor_.interrupted())) return finish_interrupted();
     if (runaway_) return finish_all(Status::diverged);
     if (iteration_ >= monitor_.options().max_iterations) return finish_all(Status::iteration_limit);
-    round();
+    if (are_sums_spent_ || !round_within_most_sums()) return finish_as_it_stands(Status::sums_limit);
   }
+}
+
+// Returns false if there is a limit of sums, and the round would go beyond it: then it is void.
+bool AbsorbedSinkhorn::round_within_most_sums() {
+  if (problem_.most_sums == 0) {
+    round();
+    return true;
+  }
+  const Standing before = standing();
+  try {
+    round();
+  } catch (const SumsSpent&) {
+    stand_again(before);
+    topology_.clients().sums()->show_at_most(problem_.most_sums);
+    are_sums_spent_ = true;
+  }
+  return !are_sums_spent_;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -261,9 +279,10 @@ void AbsorbedSinkhorn::mix() {
     if (!accelerations_[k]->wants_plan()) continue;
     // A product takes as long as an iteration, and as many messages. At least one iteration is left for the round.
     const std::int64_t left = monitor_.options().max_iterations - iteration_ - 1;
-    TopologyKernel kernel(topology_, problem_.columns.slices, left);
+    TopologyKernel kernel(topology_, problem_, left, monitor_.options().share_matrices);
     const std::int64_t before = accelerations_[k]->products();
     accelerations_[k]->propose(kernel, part(x_, k, m_));
+    matrices_added_up_ += kernel.matrices_added_up();
     const std::int64_t products = accelerations_[k]->products() - before;
     iteration_ += products;
     made_here_ += products;

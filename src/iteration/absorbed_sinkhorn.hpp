@@ -73,6 +73,8 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::int64_t rejected() const { return pace().rejected; }
   [[nodiscard]] std::int64_t levels() const { return levels_; }
   [[nodiscard]] NewtonReport newton() const;
+  /// Matrices that Newton's method has added up over clients.
+  [[nodiscard]] std::uint64_t matrices_added_up() const { return matrices_added_up_; }
   /// Rounds that built the kernel on the fly.
   [[nodiscard]] std::int64_t openings() const { return openings_; }
 
@@ -99,6 +101,7 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::optional<double> open_around(std::span<const double> psi, std::span<const double> phi,
                                                   Deviations columns);
   void round();
+  [[nodiscard]] bool round_within_most_sums();
   void half_steps();
   /// The state after the last iteration that counts.
   struct Standing {
@@ -160,6 +163,7 @@ class AbsorbedSinkhorn {
   void finish_converged(const std::vector<double>& errors_b);
   void finish_all(Status status);
   void finish_interrupted();
+  void finish_as_it_stands(Status status);
   [[nodiscard]] double seconds_to_evaluate() const;
   void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
   [[nodiscard]] Outcome outcome(std::size_t slot, Status status, MarginalErrors error) const;
@@ -228,7 +232,8 @@ class AbsorbedSinkhorn {
   std::vector<Mixture> mixtures_;         // decided after a round, one per slot
   std::int64_t rejected_before_ = 0;      // of finished targets
   NewtonReport newton_;                   // steps: of finished targets
-  std::int64_t products_before_ = 0;      // of targets before the one being solved alone
+  std::uint64_t matrices_added_up_ = 0;
+  std::int64_t products_before_ = 0;  // of targets before the one being solved alone
   std::int64_t levels_ = 0;
   std::int64_t openings_ = 0;
   /// The centre of the column potentials at the end of a level.
@@ -245,6 +250,7 @@ class AbsorbedSinkhorn {
   bool started_in_spite_ = false;  // started despite a stop: see start_from_given()
   double log_seconds_ = 0;         // longest log-domain round so far, or an estimate
   double round_seconds_ = 0;       // longest half-steps of a round so far
+  bool are_sums_spent_ = false;    // more must not be shown, except to end
   bool is_kernel_new_ = false;     // no pass over it yet
   bool runaway_ = false;           // see rebuild()
 

@@ -98,11 +98,7 @@ void AbsorbedSinkhorn::finish_interrupted() {
   iteration_ = std::max(iteration_, static_cast<std::int64_t>(std::min(furthest, std::min(most, 0x1p62))));
   is_cut_short_ = longest > kPatience;
   if (!is_cut_short_) stop_request_.ignore();
-  const bool is_on_the_way = epsilon_ != problem_.epsilon;
-  if (is_on_the_way && !is_cut_short_) (void)change_epsilon(problem_.epsilon, iteration_, true);
-  const MarginalErrors errors = is_on_the_way ? MarginalErrors{unknown, unknown} : last_errors_;
-  for (std::size_t k = 0; k < active(); ++k) finished_.push_back(outcome(k, Status::interrupted, errors));
-  while (active() > 0) remove(active() - 1);
+  finish_as_it_stands(Status::interrupted);
   if (!is_cut_short_) return;
   // Targets waiting to be solved alone keep their state, if they have started.
   for (Outcome& waiting : apart_) {
@@ -112,6 +108,17 @@ void AbsorbedSinkhorn::finish_interrupted() {
     finished_.back().error = {unknown, unknown};
   }
   std::erase_if(apart_, [](const Outcome& waiting) { return waiting.iterations != 0; });
+}
+
+// With the errors of the last check; unknown ones if epsilon has yet to come down.
+void AbsorbedSinkhorn::finish_as_it_stands(Status status) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const Rebuilding counted(traffic_);
+  const bool is_on_the_way = epsilon_ != problem_.epsilon;
+  if (is_on_the_way && !is_cut_short_) (void)change_epsilon(problem_.epsilon, iteration_, true);
+  const MarginalErrors errors = is_on_the_way ? MarginalErrors{unknown, unknown} : last_errors_;
+  for (std::size_t k = 0; k < active(); ++k) finished_.push_back(outcome(k, status, errors));
+  while (active() > 0) remove(active() - 1);
 }
 
 // Targets that were set apart in the meantime stay apart.

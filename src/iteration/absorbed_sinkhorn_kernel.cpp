@@ -322,7 +322,6 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double
 // As epsilon falls to 0, potentials approach a straight line in epsilon exponentially fast (Cominetti and San Martin
 // 1994). psi: of this level, if that is solved almost to the end; moved along the line through it and the level before.
 void AbsorbedSinkhorn::follow_path(std::vector<double>& psi, double epsilon) {
-  if (!annealing_.is_thorough()) return;
   std::vector<double> here = psi;
   if (level_before_.epsilon > epsilon_ && epsilon < epsilon_) {
     const double share = (epsilon - epsilon_) / (epsilon_ - level_before_.epsilon);

@@ -67,6 +67,7 @@ AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span
     note.error_a = error_part(norm, rows.data(), problem_.a.data(), n_);
     note.error_b = error_part(norm, x_.data() + k * m_, r.data(), b(k), m_);
     note.sums.resize(1);
+    note.known_sums = 1;
     for (std::size_t j = 0; j < m_; ++j) {
       if (b(k)[j] > 0) note.sums[0].add(b(k)[j] * std::log(v_next_[k * m_ + j] / x_[k * m_ + j]));
     }

@@ -26,14 +26,15 @@ std::vector<SparseEntry> merged(const std::vector<SparseEntry>& x, const std::ve
 
 }  // namespace
 
-// Two matrices K' D K give every client the others' rows, whatever masks them on the way.
-void TopologyKernel::require_vector(std::size_t size) const {
-  const bool is_matrix = size > slices_.back().last;
-  if (is_matrix && topology_.clients().sums() != nullptr) throw std::logic_error("no secure sum adds up a matrix");
+// Two matrices K' D K at different v give every client the rows of all others.
+void TopologyKernel::count_matrix(std::size_t size) {
+  if (slices_.empty() || size <= slices_.back().last) return;
+  if (!may_add_up_matrices_) throw std::logic_error("a secure sum of more numbers than there are columns");
+  ++matrices_added_up_;
 }
 
 void TopologyKernel::add_up(std::span<double> values) {
-  require_vector(values.size());
+  count_matrix(values.size());
   const Collectives clients = topology_.clients().of(Payload::sum);
   if (clients.sums() == nullptr) return clients.allreduce(values);
   std::vector<ExactSum> sums(values.size());
@@ -43,7 +44,7 @@ void TopologyKernel::add_up(std::span<double> values) {
 }
 
 void TopologyKernel::add_up_shares(std::span<double> values) {
-  require_vector(values.size());
+  count_matrix(values.size());
   const Collectives clients = topology_.clients().of(Payload::sum);
   if (clients.sums() == nullptr) return clients.allreduce(values);
   clients.sums()->add_up(Payload::sum, kShare, values);

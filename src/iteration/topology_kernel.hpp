@@ -13,8 +13,13 @@ namespace fedsinkhorn {
 
 class TopologyKernel final : public KernelAccess {
  public:
-  TopologyKernel(Topology& topology, std::span<const Range> column_slices, std::int64_t most_products)
-      : topology_(topology), slices_(column_slices), products_left_(most_products) {}
+  /// shares_matrices: although sums are secure.
+  TopologyKernel(Topology& topology, const CheckedProblem& problem, std::int64_t most_products, bool shares_matrices)
+      : topology_(topology),
+        slices_(problem.columns.slices),
+        all_rows_(problem.rows.size()),
+        products_left_(most_products),
+        may_add_up_matrices_(topology.clients().sums() == nullptr || shares_matrices) {}
 
   [[nodiscard]] std::int64_t products_left() const override { return products_left_; }
 
@@ -28,6 +33,13 @@ class TopologyKernel final : public KernelAccess {
     --products_left_;
     topology_.weighted(w.data(), y.data(), products.data());
   }
+  void own_weighted(std::span<const double> w, std::span<const double> y, std::span<double> products) override {
+    --products_left_;
+    topology_.own_weighted(w.data(), y.data(), products.data());
+  }
+  [[nodiscard]] bool sums_are_secure() const override { return topology_.clients().sums() != nullptr; }
+  [[nodiscard]] bool may_add_up_matrices() const override { return may_add_up_matrices_; }
+  [[nodiscard]] std::uint64_t matrices_added_up() const { return matrices_added_up_; }
   void add_up(std::span<double> values) override;
   void add_up_shares(std::span<double> values) override;
   [[nodiscard]] std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) override;
@@ -53,15 +65,19 @@ class TopologyKernel final : public KernelAccess {
 
   [[nodiscard]] bool holds_whole_rows() const override { return topology_.holds_whole_rows(); }
   [[nodiscard]] std::size_t held_rows() const override { return topology_.held_rows(); }
+  [[nodiscard]] std::size_t all_rows() const override { return all_rows_; }
   [[nodiscard]] std::vector<double> held(std::span<const double> own) override { return topology_.held(own.data()); }
   void copy_rows(std::size_t first, std::size_t count, double* to) override { topology_.copy_rows(first, count, to); }
 
  private:
-  void require_vector(std::size_t size) const;
+  void count_matrix(std::size_t size);
 
   Topology& topology_;
-  std::span<const Range> slices_;
+  const std::span<const Range> slices_;
+  const std::size_t all_rows_;
   std::int64_t products_left_;
+  const bool may_add_up_matrices_;
+  std::uint64_t matrices_added_up_ = 0;
 };
 
 }  // namespace fedsinkhorn

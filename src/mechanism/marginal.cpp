@@ -143,7 +143,7 @@ class Marginal {
       words[j] = static_cast<Word>(noise.blur(own[j], context_.random));
     }
     words.back() = words_of_flags({context_.stop.is_made()})[0];
-    if (problem_.clients > 1) context_.topology.clients().sums()->add_up(Payload::release, words);
+    if (problem_.clients > 1) context_.topology.clients().sums()->add_up(Payload::release, words, 0);
     for (std::size_t j = 0; j < own.size(); ++j) released[j] = noise.number(static_cast<SignedWord>(words[j]));
     return words.back() == 0;
   }
@@ -245,7 +245,6 @@ class Marginal {
     const std::size_t clients = problem_.clients;
     const std::size_t colluding = context_.options.colluding;
     report.mechanism = "marginal";
-    judge(context_.options, report);
     report.adjacency = "one record replaced by another";
     const bool are_public = has_public_masses(problem_) && context_.options.record_mass == 0;
     report.unit = are_public
@@ -263,13 +262,14 @@ class Marginal {
         "itself (f, the plan); several records of one person, which cost accordingly more";
     report.released_cost = cost_;
     report.released_total = total_;
-    if (clients == 1) return;
+    if (clients == 1) return judge(context_.options, report.epsilon_exact, report);
     const auto view = [&](const std::string& who, std::size_t without) {
       const double left = std::sqrt(static_cast<double>(clients - without)) / honest_;
       report.views.push_back({who, report.sigma * left, exact_epsilon(ledger_.mu(left), ledger_.delta())});
     };
     view("outsiders (the server, readers of g)", 0);
     view("one client, which knows its own noise", 1);
+    judge(context_.options, std::max(report.epsilon_exact, report.views.back().epsilon_exact), report);
     if (clients > 2) view(fmt::format("{} clients that pool theirs", clients - 1), clients - 1);
   }
 

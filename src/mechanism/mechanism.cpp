@@ -41,10 +41,15 @@ double checked_sigma(const Options& options, double sigma, double largest) {
                                  : fmt::format("ask for at least {:g}", std::max(kLeast, largest / kMostRatio)));
 }
 
-void judge(const Options& options, PrivacyReport& report) {
-  report.why_not = options.noise_seed != 0            ? "its noise comes from a seed, and anybody can repeat it"
-                   : std::isinf(report.epsilon_exact) ? "there is no bound on epsilon"
-                                                      : "";
+void judge(const Options& options, double epsilon, PrivacyReport& report) {
+  if (options.noise_seed != 0) {
+    report.why_not = "its noise comes from a seed, and anybody can repeat it";
+  } else if (std::isinf(report.epsilon_exact)) {
+    report.why_not = "there is no bound on epsilon";
+  } else if (epsilon > options.private_up_to * (1 + 1e-9)) {
+    report.why_not = fmt::format("epsilon {:.4g} hardly protects anybody, and up to {:g} is called private", epsilon,
+                                 options.private_up_to);
+  }
   report.is_private = report.why_not.empty();
 }
 

@@ -89,8 +89,8 @@ void require_room_for(const Ledger& ledger, std::span<const LedgerLine> first);
 /// `largest`. Throws InputError, naming what it comes from.
 [[nodiscard]] double checked_sigma(const Options& options, double sigma, double largest);
 
-/// Whether the run guarantees anything; if not, why.
-void judge(const Options& options, PrivacyReport& report);
+/// Whether the run may be called private; if not, why. epsilon: against those who can tell most.
+void judge(const Options& options, double epsilon, PrivacyReport& report);
 
 /// Asks all clients whether one of them wants to stop. Tells nothing else.
 [[nodiscard]] bool wants_to_stop(const Collectives& clients, const StopRequest& stop);

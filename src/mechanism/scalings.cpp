@@ -260,7 +260,7 @@ Released Scalings::run() {
 void Scalings::describe(PrivacyReport& report) const {
   const Options& options = context_.options;
   report.mechanism = "scalings";
-  judge(options, report);
+  judge(options, report.epsilon_exact, report);
   if (options.clip_kind == ClipKind::none) report.why_not = "nothing is clipped, so nothing bounds what a record moves";
   report.adjacency = "one record replaced by another";
   const std::size_t k = rows_moved(options);

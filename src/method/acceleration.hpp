@@ -49,10 +49,18 @@ class KernelAccess {
   /// (K' (w . (K y)))_J: one pass over K, and the messages of one round. To be called only while some are left.
   [[nodiscard]] virtual std::int64_t products_left() const = 0;
   virtual void weighted(std::span<const double> w, std::span<const double> y, std::span<double> products) = 0;
+  /// The part of that which the rows held here contribute; y and products are over all columns. Not collective, but to
+  /// be called by all, who then add up their parts: that is a product, too.
+  virtual void own_weighted(std::span<const double> w, std::span<const double> y, std::span<double> products) = 0;
 
-  /// Adds up the values of all clients (numbers, or entries of a matrix); every client gets the sums.
+  /// Whether clients add up so that none sees another's summand (comm/secure_sums.hpp).
+  [[nodiscard]] virtual bool sums_are_secure() const = 0;
+  /// Whether sums over clients may be larger than a vector over the columns. Two matrices K' D K give every client the
+  /// rows of all others, so secure sums do not add them up unless the user asks for it.
+  [[nodiscard]] virtual bool may_add_up_matrices() const = 0;
+  /// Adds up the values of all clients; every client gets the sums.
   virtual void add_up(std::span<double> values) = 0;
-  /// The same for numbers up to 1 in absolute value.
+  /// The same for numbers up to 1 in absolute value, such as the entries of a matrix.
   virtual void add_up_shares(std::span<double> values) = 0;
   /// The same for a vector of `positions` numbers of which few are not zero. Entries are sorted by position, each
   /// position at most once; so is the result.
@@ -69,6 +77,8 @@ class KernelAccess {
   /// what the clients that own them know about them, and these rows, over all columns.
   [[nodiscard]] virtual bool holds_whole_rows() const = 0;
   [[nodiscard]] virtual std::size_t held_rows() const = 0;
+  /// Rows with mass of all clients.
+  [[nodiscard]] virtual std::size_t all_rows() const = 0;
   [[nodiscard]] virtual std::vector<double> held(std::span<const double> own) = 0;
   virtual void copy_rows(std::size_t first, std::size_t count, double* to) = 0;
 };

@@ -178,6 +178,7 @@ void Anderson::describe(const RoundOfTarget& round, Note& note) {
   if (weights_.size() != round.b.size()) begin(round.b);
   describe_point(round, note);
   if (has_latest_) describe_difference(note);
+  note.known_sums = note.sums.size() - 1;  // all but sum a log(u / a)
 }
 
 void Anderson::describe_point(const RoundOfTarget& round, Note& note) {

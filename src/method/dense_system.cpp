@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "core/parallel.hpp"
@@ -15,10 +14,6 @@ constexpr std::size_t kRowsAtOnce = 512;
 
 /// Entries of B and of its products are compared with 1, to which damping adds at least 1e-15.
 constexpr double kNegligibleEntry = 1e-18;
-
-double dot(std::span<const double> x, std::span<const double> y) {
-  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
-}
 
 class DenseSystem final : public NewtonSystem {
  public:

@@ -28,6 +28,8 @@ constexpr double kLeastDamping = 1e-5;
 constexpr double kMoreDamping = 8;
 /// Longest step of log v: beyond, the quadratic model has nothing to say.
 constexpr double kReach = 10;
+/// A step of which less than this share is within reach wants more damping.
+constexpr double kFarTooLong = 0.5;
 /// Steps with more damping are no better than plain ones.
 constexpr double kMostDamping = 10;
 /// Damping below this is rounding error; none at all may leave the matrix singular.
@@ -90,6 +92,7 @@ class Newton final : public Acceleration {
   double predicted_ = 0;  // own share of the gain that the quadratic model promises
 
   double damping_ = 0;
+  double share_ = 1;            // of the step found that is tried
   double opening_damping_ = 0;  // of the first step that counted since the last restart
   bool is_first_ = true;
   bool was_rejected_ = false;  // the round before
@@ -108,6 +111,7 @@ void Newton::describe(const RoundOfTarget& round, Note& note) {
   candidate_.u.assign(round.u.begin(), round.u.end());
   candidate_.c.resize(b_.size());
   note.sums.assign(kSums, {});
+  note.known_sums = kSums - 1;  // all but sum a log(u / a)
   double largest = 0;
   for (std::size_t i = 0; i < a_.size(); ++i) note.sums[kDual].add(a_[i] * std::log(round.u[i] / a_[i]));
   note.sums[kDualAfter] = note.sums[kDual];
@@ -143,7 +147,9 @@ void Newton::accept(double dual, double dual_after, double error, double predict
     // How well the quadratic model told the gain. Where rounding hides it, the error shows that it was right.
     const double ratio = predicted > 4 * slack_ ? (dual - dual_) / predicted : 1;
     const bool was_rejected = std::exchange(was_rejected_, false);
-    if (ratio > 0.7) {
+    if (share_ < kFarTooLong) {
+      damping_ = std::max(4 * damping_, kLeastDamping);
+    } else if (ratio > 0.7) {
       damping_ /= was_rejected ? 4 : 16;
     } else if (ratio > 0.3 && !was_rejected) {
       damping_ /= 4;
@@ -238,13 +244,13 @@ void Newton::propose(KernelAccess& kernel, std::span<double> x) {
     longest = std::max(longest, std::abs(mu * y_[j] / root_[j] + beyond_first_order_[j]));
   }
   longest = kernel.greatest(longest);
-  const double share = longest > reach_ ? reach_ / longest : 1;
+  share_ = longest > reach_ ? reach_ / longest : 1;
   predicted_ = 0;
   for (std::size_t j = 0; j < y_.size(); ++j) {
     if (!(b_[j] > 0)) continue;
-    const double d = share * mu * y_[j] / root_[j];
-    x[j] = standing_.x[j] * std::exp(d + share * beyond_first_order_[j]);
-    predicted_ += d * (b_[j] - standing_.c[j]) - share * mu * share * mu * y_[j] * (h_[j] - damping_ * y_[j]) / 2;
+    const double d = share_ * mu * y_[j] / root_[j];
+    x[j] = standing_.x[j] * std::exp(d + share_ * beyond_first_order_[j]);
+    predicted_ += d * (b_[j] - standing_.c[j]) - share_ * mu * share_ * mu * y_[j] * (h_[j] - damping_ * y_[j]) / 2;
   }
   is_proposal_ = true;
   ++steps_;
@@ -257,6 +263,7 @@ void Newton::propose(KernelAccess& kernel, std::span<double> x) {
 // The standing point is lost, and with it the system.
 void Newton::restart() {
   wants_step_ = is_proposal_ = is_assembled_ = false;
+  if (system_) system_->forget();
   is_first_ = true;
   damping_ = opening_damping_;
   floor_ = -std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,10 @@ inline constexpr std::size_t kLargestDense = 1024;
 inline constexpr std::size_t kMostCopied = std::size_t{1} << 24U;
 /// Rows and columns of problems that are not worth the memory that a preconditioner takes, about 4 kB each.
 inline constexpr std::size_t kMostLines = std::size_t{1} << 17U;
+
+[[nodiscard]] inline double dot(std::span<const double> x, std::span<const double> y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
 
 /// B = diag(row_scale) K diag(column_scale), and its singular pair with value 1: B root_c = root_a. Own slices.
 struct ScaledPlan {
@@ -41,6 +46,8 @@ class NewtonSystem {
   /// False, at all clients, if the matrix is singular to rounding: more damping is needed.
   [[nodiscard]] virtual bool solve(KernelAccess& kernel, double damping, std::span<const double> h,
                                    std::span<double> y) = 0;
+  /// The plans to come have little to do with those before.
+  virtual void forget() {}
   /// Products with B'B so far, each a pass over K and an exchange.
   [[nodiscard]] virtual std::int64_t products() const { return 0; }
 };
@@ -59,7 +66,11 @@ struct CgLimits {
 /// By conjugate gradients, preconditioned with the same matrix of a sparse plan.
 [[nodiscard]] std::unique_ptr<NewtonSystem> make_cg_system(int threads, const CgLimits& limits = {});
 
-/// The faster one for a plan of that size; the same at all clients. Collective.
+/// By conjugate gradients, preconditioned with what earlier products have shown: nothing larger than a vector over the
+/// columns is added up over clients, as is required of secure sums.
+[[nodiscard]] std::unique_ptr<NewtonSystem> make_vector_system(int threads);
+
+/// The fastest one that may be used for a plan of that size; the same at all clients. Collective.
 [[nodiscard]] std::unique_ptr<NewtonSystem> make_newton_system(KernelAccess& kernel, const ScaledPlan& plan,
                                                                int threads);
 

@@ -56,6 +56,7 @@ struct CheckedProblem {
   bool symmetric_cost = false;  ///< only checked if the topology can use it
   double largest_cost = 0;      ///< of the finite ones, in absolute value; an upper bound when costs come from points
   std::size_t first_held_row = 0;
+  std::uint64_t most_sums = 0;  ///< numbers that secure sums may show, the smallest of all clients' limits; 0: no limit
 
   /// An amount of mass, in the units of the masses given.
   [[nodiscard]] double as_given(double amount) const { return std::ldexp(amount, mass_exponent); }

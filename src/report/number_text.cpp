@@ -1,4 +1,5 @@
 #include "report/number_text.hpp"
+#include "core/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +10,7 @@
 
 namespace fedsinkhorn::report {
 
-std::string count_text(std::uint64_t count) { return svg::grouped(std::to_string(count)); }
+std::string count_text(std::uint64_t count) { return grouped(count); }
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "not known";

@@ -17,6 +17,9 @@ Outcome outcome_of(const Json& summary) {
   if (status == "iteration_limit") {
     return {Verdict::fair, fmt::format("Not converged: stopped at the limit of {} iterations", iterations)};
   }
+  if (status == "sums_limit") {
+    return {Verdict::fair, fmt::format("Not converged: stopped at the limit of sums, after {} iterations", iterations)};
+  }
   if (status == "interrupted") return {Verdict::fair, fmt::format("Interrupted after {} iterations", iterations)};
   if (status == "diverged") return {Verdict::bad, fmt::format("Diverged at iteration {}", iterations)};
   if (status == "client_lost") return {Verdict::bad, fmt::format("A client was lost at iteration {}", iterations)};

@@ -1,4 +1,5 @@
 #include "report/plan_picture.hpp"
+#include "core/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,6 @@ namespace plan_drawing {
 namespace {
 
 using svg::escaped;
-using svg::grouped;
 using svg::kInk;
 using svg::kLine;
 using svg::kMuted;

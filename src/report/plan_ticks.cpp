@@ -6,13 +6,12 @@
 #include <cmath>
 #include <set>
 
+#include "core/printable.hpp"
 #include "report/plan_curves.hpp"
 #include "report/svg.hpp"
 
 namespace fedsinkhorn::plan_drawing {
 namespace {
-
-using svg::grouped;
 
 double width_of(const Axis& axis) { return axis.high - axis.low; }
 

@@ -42,6 +42,14 @@ Table ledger_table(const Json& privacy) {
   return table;
 }
 
+Facts sums_facts(const Json& privacy) {
+  return {"Sums",
+          {{"numbers seen by every client", count_text(count(privacy, "sums_seen"))},
+           {"numbers unknown to a client", count_text(count(privacy, "unknown"))},
+           {"the others' rows are determined in principle",
+            member(privacy, "rows_are_determined").get<bool>() ? "yes" : "not by counting alone"}}};
+}
+
 Facts guarantee_facts(const Json& privacy) {
   Facts facts{"Guarantee", {}};
   facts.values = {{"mechanism", text(privacy, "mechanism")},
@@ -70,8 +78,9 @@ std::optional<Section> privacy_section(const RunRecord& run) {
       section.paragraphs.push_back(fmt::format("Privacy: {}.", privacy.get<std::string>()));
     } else {
       section.paragraphs.push_back(fmt::format("Privacy: {}.", text(privacy, "sentence")));
-      section.facts.push_back(guarantee_facts(privacy));
-      section.tables.push_back(ledger_table(privacy));
+      const bool are_sums = has(privacy, "sums_seen");
+      section.facts.push_back(are_sums ? sums_facts(privacy) : guarantee_facts(privacy));
+      if (!are_sums) section.tables.push_back(ledger_table(privacy));
     }
   }
   if (!left.rows.empty()) section.tables.push_back(std::move(left));

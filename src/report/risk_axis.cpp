@@ -1,4 +1,5 @@
 #include "report/risk_axis.hpp"
+#include "core/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ std::string with_minus(std::string text) {
 std::string plain_text(double value, int decimals) {
   std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
   const std::size_t point = std::min(text.find('.'), text.size());
-  text = svg::grouped(text.substr(0, point)) + text.substr(point);
+  text = grouped(text.substr(0, point)) + text.substr(point);
   const bool is_zero = text.find_first_of("123456789") == std::string::npos;
   return value < 0 && !is_zero ? "−" + text : text;
 }

@@ -20,7 +20,7 @@ using svg::Out;
 constexpr std::size_t kTitleLetters = 90;
 
 std::string counted(std::size_t count, const char* one, const char* several) {
-  return svg::grouped(std::to_string(count)) + " " + (count == 1 ? one : several);
+  return grouped(count) + " " + (count == 1 ? one : several);
 }
 
 /// The result in a line.

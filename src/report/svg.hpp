@@ -36,12 +36,6 @@ using Out = std::back_insert_iterator<std::string>;
   return result;
 }
 
-/// "12,345" from "12345".
-[[nodiscard]] inline std::string grouped(std::string digits) {
-  for (std::size_t k = digits.size(); k > 3; k -= 3) digits.insert(k - 3, ",");
-  return digits;
-}
-
 /// A power of ten, with the exponent in superscript characters.
 [[nodiscard]] inline std::string power_of_ten(int exponent) {
   constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};

@@ -1,4 +1,5 @@
 #include "report/transport_picture.hpp"
+#include "core/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -47,8 +48,6 @@ constexpr double kFiguresLeft = 944;
 constexpr const char* kGhost = "#dfe3ea";
 constexpr const char* kAccent = "#4f46e5";
 constexpr const char* kTolerance = "#c2410c";
-
-std::string grouped(std::uint64_t number) { return svg::grouped(std::to_string(number)); }
 
 // ---------------------------------------------------------------------------------------------------- colours
 

@@ -135,13 +135,16 @@ Multiplier MultiplierSearch::find(const Losses& losses, const MultiplierGoal& go
     const TiltedTotals free = free_plan(losses);
     if (free.excess <= goal.budget) return {free, false, true};
   }
-  // A plan that spends no more than the radius is a plan; the nearest to it.
+  const TiltedTotals& best = nearest(goal.budget);
+  return {best, true, is_near(best, kNearEnough)};
+}
+
+const TiltedTotals& MultiplierSearch::nearest(double budget) const {
   const TiltedTotals* best = nullptr;
   for (const TiltedTotals& at : visited_) {
-    if (at.excess <= goal.budget && (best == nullptr || at.excess > best->excess)) best = &at;
+    if (at.excess <= budget && (best == nullptr || at.excess > best->excess)) best = &at;
   }
-  if (best == nullptr) best = &visited_.back();
-  return {*best, true, is_near(*best, kNearEnough)};
+  return best == nullptr ? visited_.back() : *best;
 }
 
 }  // namespace fedsinkhorn

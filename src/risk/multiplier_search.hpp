@@ -34,6 +34,8 @@ class MultiplierSearch {
   /// The plan at lambda = 0, which costs do not hold back. Visited once.
   [[nodiscard]] TiltedTotals free_plan(const Losses& losses);
 
+  /// Of those visited, the plan that spends most of the budget without exceeding it; the last one if all do.
+  [[nodiscard]] const TiltedTotals& nearest(double budget) const;
   /// The passes for the losses of the last call, any order.
   [[nodiscard]] const std::vector<TiltedTotals>& visited() const { return visited_; }
   /// Other losses make what was visited worthless.

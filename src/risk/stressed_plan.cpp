@@ -13,9 +13,11 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/secure_sums.hpp"
 #include "core/special_numbers.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "problem/sums_account.hpp"
 #include "risk/client_risk.hpp"
 #include "risk/given.hpp"
 #include "risk/meeting.hpp"
@@ -120,10 +122,14 @@ class Couplings {
       g_ = last_->g;
       problem_.initial_g = {g_.data(), g_.size(), 1};
     }
+    keep_to_most_sums();
     last_ = solve_as_client(problem_, options_, communicator_);
     lambda_ = lambda;
     add_reports(last_->clients, reports_);
+    sums_.seen += last_->sums.seen;
+    sums_.matrices += last_->sums.matrices;
     if (last_->status == Status::interrupted) throw Interrupted();
+    if (last_->status == Status::sums_limit) throw SumsSpent();
     ++solves_;
     progress_.passes = solves_;
     progress_.lambda = lambda;
@@ -131,6 +137,8 @@ class Couplings {
     if (on_solve_) on_solve_(progress_);
     return *last_;
   }
+  /// All solves together. seen: before them. limit: 0: none.
+  void keep_to(const SumsReport& sums) { sums_ = sums; }
   void report_to(std::function<void(const RiskProgress&)> on_solve, double radius) {
     on_solve_ = std::move(on_solve);
     progress_.radius = radius;
@@ -139,6 +147,8 @@ class Couplings {
   [[nodiscard]] std::int64_t solves() const { return solves_; }
   /// Of all solves.
   [[nodiscard]] const std::vector<ClientReport>& reports() const { return reports_; }
+  [[nodiscard]] const SumsReport& sums() const { return sums_; }
+  [[nodiscard]] double last_lambda() const { return lambda_; }
   /// The last one with potentials in units of the loss: P = exp((f + g - lambda c) / epsilon).
   [[nodiscard]] Result in_units_of_loss() const {
     Result result = *last_;
@@ -149,6 +159,15 @@ class Couplings {
   }
 
  private:
+  // What the next solve may show. If that is too little for any, the first one refuses it.
+  void keep_to_most_sums() {
+    if (sums_.limit == 0) return;
+    options_.most_sums = std::max<std::uint64_t>(1, sums_.limit - std::min(sums_.limit, sums_.seen));
+    SumsShape shape;
+    shape.columns = problem_.b.rows;
+    if (last_ && options_.most_sums < numbers_at_least(shape)) throw SumsSpent();
+  }
+
   double epsilon_;
   Options options_;
   Communicator& communicator_;
@@ -159,6 +178,7 @@ class Couplings {
   double lambda_ = 0;
   std::int64_t solves_ = 0;
   std::vector<ClientReport> reports_;
+  SumsReport sums_;
   std::function<void(const RiskProgress&)> on_solve_;
   RiskProgress progress_;
 };
@@ -290,13 +310,23 @@ RiskResult stressed_plan_as_client(const RiskProblem& problem, const StressMargi
 
   Couplings couplings(problem, meeting.days.white, plan.columns, options.options, communicator);
   if (communicator.rank() == 0) couplings.report_to(options.on_pass, problem.radius);
+  report_sums(problem, meeting, result);
+  couplings.keep_to(result.sums);
   Found found{stress.lambda.value_or(0), true};
-  if (stress.lambda) {
-    (void)couplings.at(*stress.lambda);
-  } else {
-    found = search(couplings, problem, result.largest_radius);
+  bool are_sums_spent = false;
+  try {
+    if (stress.lambda) {
+      (void)couplings.at(*stress.lambda);
+    } else {
+      found = search(couplings, problem, result.largest_radius);
+    }
+  } catch (const SumsSpent&) {
+    are_sums_spent = true;
+    found = {couplings.last_lambda(), true};
   }
   describe(stress.lambda ? kUnknown : problem.radius, found, couplings.in_units_of_loss(), result);
+  if (are_sums_spent) result.worst.status = result.status = Status::sums_limit;
+  result.sums = couplings.sums();
   add_reports(couplings.reports(), result.clients);
   result.passes = couplings.solves();
   result.dimension = has_points(problem) ? columns_of(problem.scenarios) : 0;

@@ -48,6 +48,10 @@ void sweep(const RiskOptions& options, bool in_order, WorstCases& worst_cases, R
   try {
     for (const std::size_t k : order) {
       if (options.skips_unreachable && radii[k] < result.least_radius) continue;
+      if (worst_cases.are_sums_spent()) {
+        result.status = Status::sums_limit;
+        break;
+      }
       progress.radius = radii[k];
       solved[k] = worst_cases.near(radii[k]);
       ++progress.radii_done;
@@ -82,7 +86,7 @@ RiskResult worst_case_as_client(const RiskProblem& problem, const RiskOptions& o
   traffic.set_phase(Phase::rounds);
   const std::optional<double> threshold =
       std::isnan(result.value_at_risk) ? std::nullopt : std::optional(result.value_at_risk);
-  WorstCases worst_cases(pass, problem.cvar_level, threshold, meeting.options.max_iterations);
+  WorstCases worst_cases(pass, problem.cvar_level, threshold, meeting.options.max_iterations, meeting.most_sums);
   result.worst = worst_cases.at(problem.radius, meeting.options.tolerance);
   result.status = result.worst.status;
   ++progress.radii_done;
@@ -101,6 +105,7 @@ RiskResult worst_case_as_client(const RiskProblem& problem, const RiskOptions& o
   result.dimension = has_points(problem) ? columns_of(problem.scenarios) : 0;
   result.passes = pass.passes();
   result.policy = meeting.options.policy;
+  report_sums(problem, meeting, result);
   result.simd = meeting.computing.simd.name;
   result.threads = meeting.threads;
   clients.barrier();  // a client that has left no longer answers and would count as lost

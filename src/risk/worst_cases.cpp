@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "comm/agreement.hpp"
+#include "comm/secure_sums.hpp"
 #include "core/special_numbers.hpp"
 #include "fedsinkhorn/error.hpp"
 
@@ -47,8 +48,9 @@ double interpolated(const CurvePoint& one, const CurvePoint& other, double exces
 
 }  // namespace
 
-WorstCases::WorstCases(TiltedPass& pass, double cvar_level, std::optional<double> threshold, std::int64_t most_passes)
-    : pass_(pass), level_(cvar_level), most_passes_(most_passes), multipliers_(pass) {
+WorstCases::WorstCases(TiltedPass& pass, double cvar_level, std::optional<double> threshold, std::int64_t most_passes,
+                       std::uint64_t most_sums)
+    : pass_(pass), level_(cvar_level), most_passes_(most_passes), most_sums_(most_sums), multipliers_(pass) {
   if (level_ > 0) {
     tails_.emplace(pass_, multipliers_, level_);
     threshold_ = threshold;
@@ -70,6 +72,26 @@ double WorstCases::budget_of(double radius) const {
 }
 
 Multiplier WorstCases::find(const MultiplierGoal& goal) {
+  try {
+    return search(goal);
+  } catch (const SumsSpent&) {
+    return best_so_far(goal);
+  }
+}
+
+// Passes so far may have had the losses of another threshold: then one more is made.
+Multiplier WorstCases::best_so_far(const MultiplierGoal& goal) {
+  are_sums_spent_ = true;
+  pass_.clients().sums()->show_at_most(most_sums_);
+  const TiltedTotals& best = multipliers_.nearest(goal.budget);
+  if (!tails_) return {best, best.lambda > 0, false};
+  pass_.form_plans(false);
+  if (!threshold_) threshold_ = *std::ranges::max_element(pass_.days().scenario_losses);
+  losses_ = losses_above(pass_.days(), *threshold_, level_);
+  return {pass_.totals(best.lambda, losses_), best.lambda > 0, false};
+}
+
+Multiplier WorstCases::search(const MultiplierGoal& goal) {
   if (!tails_) return multipliers_.find(losses_, goal, multipliers_.predicted(goal.budget));
   const Tail tail = tails_->find(goal, threshold_, lambda_ > 0 ? std::optional(lambda_) : std::nullopt);
   threshold_ = tail.threshold;
@@ -90,7 +112,8 @@ WorstCase WorstCases::worst_case(double radius, double budget, const Multiplier&
   worst.entropic_primal = at.lambda * at.excess + at.soft;
   worst.value_at_risk = threshold_.value_or(kUnknown);
   worst.is_binding = found.is_binding;
-  worst.status = found.is_found ? Status::converged : Status::iteration_limit;
+  const Status not_found = are_sums_spent_ ? Status::sums_limit : Status::iteration_limit;
+  worst.status = found.is_found ? Status::converged : not_found;
   return worst;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "options/option_table.hpp"
@@ -96,6 +97,12 @@ void check_policy(const Options& options, std::size_t clients) {
   if (!policy.adds_securely && !(options.keys.own.empty() && options.keys.fingerprints.empty())) {
     throw InputError(options.keys.own.empty() ? "`fingerprints`" : "`key`",
                      "is for masks, which policy " + options.policy + " does not use", "add `policy` sums or private");
+  }
+  for (const auto& [field, is_given] :
+       {std::pair{"`share_matrices`", options.share_matrices}, std::pair{"`most_sums`", options.most_sums > 0}}) {
+    if (is_given && options.policy != "sums") {
+      throw InputError(field, "is about the sums of policy sums", "add `policy` sums, or leave it out");
+    }
   }
   if (!policy.adds_securely || clients == 1) return;
   const TopologyEntry& topology = topologies().find(resolved_topology(options, clients), "`topology`");

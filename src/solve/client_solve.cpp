@@ -9,6 +9,7 @@
 
 #include "comm/agreement.hpp"
 #include "comm/counting.hpp"
+#include "comm/secure_sums.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/parallel.hpp"
@@ -21,7 +22,9 @@
 #include "iteration/high_precision.hpp"
 #include "iteration/log_sinkhorn.hpp"
 #include "kernel/kernel.hpp"
+#include "method/newton_system.hpp"
 #include "problem/checked_problem.hpp"
+#include "problem/sums_account.hpp"
 #include "registry/registry.hpp"
 #include "solve/check_options.hpp"
 #include "solve/choose_backend.hpp"
@@ -105,19 +108,12 @@ BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& sp
 }
 
 /// Newton's method asks more of clients than others do. Throws InputError.
-void check_method_and_topology(const MethodEntry& method, const TopologyEntry& entry, const Options& options,
-                               const Topology& topology) {
+void check_method_and_topology(const MethodEntry& method, const TopologyEntry& entry, const Topology& topology) {
   if (!method.needs_whole_rows) return;
   if (!topology.holds_whole_rows()) {
     throw InputError("`method`",
                      fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, entry.name),
                      "use row-reduce, all-to-all or star, or method auto");
-  }
-  if (topology.clients().sums() != nullptr) {
-    throw InputError("`method`",
-                     fmt::format("{} adds up matrices, which give rows away: policy {} adds up vectors alone",
-                                 method.name, options.policy),
-                     "use method auto or anderson");
   }
 }
 
@@ -155,7 +151,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
-    check_method_and_topology(method, entry, options, *topology);
+    check_method_and_topology(method, entry, *topology);
   });
   OwnSources own{problem.client, *topology};
   const Options checking = with_client_checks(options, traffic, progress_of(own));
@@ -175,6 +171,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.rejected = sinkhorn.rejected();
     result.levels = sinkhorn.levels();
     result.newton = sinkhorn.newton();
+    result.sums.matrices = sinkhorn.matrices_added_up();
     result.targets_solved_alone = sinkhorn.targets_solved_alone();
     result.simd = simd.name;
     result.threads = threads;
@@ -263,6 +260,10 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     result.clock_is_virtual = communicator.clock_is_virtual();
     if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
+    if (clients.sums() == nullptr) return;
+    result.sums.seen = clients.sums()->shown();
+    result.sums.limit = checked.most_sums;
+    for (ClientReport& report : result.clients) report.unknown = numbers_unknown(sums_shape(checked), report.client);
   };
   const bool is_accelerated = methods().find(options.method, "`method`").make != nullptr;
   const Gauge gauge = is_accelerated ? Gauge::balanced : Gauge::from_start;

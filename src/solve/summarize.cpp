@@ -1,6 +1,7 @@
 #include "solve/summarize.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace fedsinkhorn {
@@ -8,7 +9,8 @@ namespace {
 
 /// The worst status of all targets: what a user must know first.
 Status overall(std::span<const TargetResult> targets) {
-  for (const Status status : {Status::client_lost, Status::interrupted, Status::diverged, Status::iteration_limit}) {
+  for (const Status status :
+       {Status::client_lost, Status::interrupted, Status::diverged, Status::sums_limit, Status::iteration_limit}) {
     if (std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.status == status; })) return status;
   }
   return Status::converged;
@@ -38,7 +40,9 @@ Result summarize(const CheckedProblem& problem, const Options& options, std::spa
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
     const Outcome& outcome = outcomes[k];
     const Evaluation& evaluation = evaluations[k];
-    const MarginalErrors error = {problem.as_given(outcome.error.a), problem.as_given(outcome.error.b)};
+    const bool was_measured = !std::isnan(worse(outcome.error.a, outcome.error.b));
+    const MarginalErrors& measured = was_measured ? outcome.error : evaluation.error;
+    const MarginalErrors error = {problem.as_given(measured.a), problem.as_given(measured.b)};
     result.per_target.push_back({outcome.status, outcome.iterations, error, evaluation.cost});
     result.iterations = std::max(result.iterations, outcome.iterations);
     result.error.a = worse(result.error.a, error.a);

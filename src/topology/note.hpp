@@ -24,6 +24,7 @@ struct Note {
   ErrorPart error_b{};  ///< before the update of v
 
   std::vector<ExactSum> sums{};  ///< added up over the clients
+  std::size_t known_sums = 0;    ///< of them, those that follow from the sums of columns
   std::vector<double> maxima{};  ///< largest over the clients
 
   [[nodiscard]] bool has(unsigned flag) const { return (static_cast<unsigned>(flags) & flag) != 0; }

@@ -81,6 +81,11 @@ void write_note(const Note& note, std::size_t rank, std::span<Word> words) {
   put(note.maxima, rank * note.maxima.size(), words);
 }
 
+std::uint64_t numbers_shown_by(const Note& note) {
+  constexpr std::uint64_t errors_of_rows = 1;  // those of columns follow from the columns' sums
+  return errors_of_rows + numbers_of_flags(kFlags.size()) + note.sums.size() - note.known_sums;
+}
+
 std::size_t words_in_note(std::size_t clients, std::size_t sums, std::size_t maxima) {
   return kFlags.size() + 1 + (2 + sums) * kStatistic.words + words_of_doubles(clients * maxima);
 }
@@ -118,7 +123,9 @@ void SumExchanges::columns_in(Payload kind, std::size_t targets, const double* o
     }
   };
   for_each_note([this](Note& note, std::span<Word> of_note) { write_note(note, rank_, of_note); });
-  sums_.add_up(kind, words);
+  std::uint64_t shows = 0;
+  for (const Note& note : notes) shows += numbers_shown_by(note);
+  sums_.add_up(kind, words, shows);
   get(words, {known, targets * columns_});
   for_each_note([this](Note& note, std::span<Word> of_note) { read_summed_note(clients_, of_note, note); });
 }
@@ -155,7 +162,7 @@ void SumExchanges::columns_out(Payload kind, std::size_t targets, const double* 
   constexpr int kDigits = 56;
   std::vector<double> sums(part, part + targets * columns_);
   Shares shares(sums, v, mass_);
-  sums_.add_up(kind, shares.words);
+  sums_.add_up(kind, shares.words, sums.size());
   const bool do_all_fit = shares.words.back() == 0;
   std::vector<std::size_t> again;
   for (std::size_t j = 0; j < sums.size(); ++j) {

@@ -69,6 +69,8 @@ struct Shares {
 /// Words of a note of so many sums and maxima: flags, whether a number does not fit (then the numbers are random),
 /// numbers, and a place for every client's maxima.
 [[nodiscard]] std::size_t words_in_note(std::size_t clients, std::size_t sums, std::size_t maxima);
+/// That all clients see of it and did not know (see SecureSums).
+[[nodiscard]] std::uint64_t numbers_shown_by(const Note& note);
 /// words: zeros.
 void write_note(const Note& note, std::size_t rank, std::span<Word> words);
 

@@ -232,6 +232,11 @@ void Topology::weighted(const double* w, const double* y, double* r) {
   exchange_->columns_out(Payload::slice, 1, part.data(), nullptr, r);
 }
 
+void Topology::own_weighted(const double* w, const double* y, double* r) {
+  exchanges_made_ += exchanges_each_round();
+  row_block_.weighted(w, y, r);
+}
+
 void Topology::row_log_sums(std::span<const double> psi, std::span<double> sums) {
   const std::vector<double> known = known_columns(Payload::potential, 1, psi.data());
   std::vector<double> part(row_block_.rows());

@@ -114,6 +114,8 @@ class Topology {
 
   /// r = (K' (w . (K y)))_J, in one pass over K if every client has whole rows.
   void weighted(const double* w, const double* y, double* r);
+  /// The part of it that the rows held here contribute; y and r are over all columns. Not collective.
+  void own_weighted(const double* w, const double* y, double* r);
   /// Whether each row of K is held whole by one client, this one or another; the same at all clients.
   [[nodiscard]] bool holds_whole_rows() const { return exchange_->holds_whole_rows(); }
   /// Number of rows held here, and values of these rows from those of the clients that own them.

@@ -782,7 +782,7 @@ void use_sums(SecureSums& sums) {
   }
   std::vector<bool> flags(c + 2);
   flags[rank] = flags[c] = true;
-  sums.any(Payload::note, flags);
+  sums.any(Payload::note, flags, 1);
   for (std::size_t k = 0; k < flags.size(); ++k) expect(flags[k] == (k <= c), "flag {} is wrong", k);
   // Parts of odd sizes, one of them empty.
   std::vector<std::byte> whole;

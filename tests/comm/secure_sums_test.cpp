@@ -306,7 +306,7 @@ TEST_P(Secrecy, NoSummandAndNoSumLeavesInPlain) {
     EXPECT_EQ(whole[0], secret(0, 0));
     EXPECT_EQ(whole.back(), secret(sums.clients() - 1, count - 1));
     std::vector<bool> flags(50, rank == 0);
-    sums.any(Payload::note, flags);
+    sums.any(Payload::note, flags, 1);
   });
   std::size_t masked = 0;
   for (const std::vector<Departed>& of_one : sent) {
@@ -610,13 +610,13 @@ TEST_P(Faults, ClientsThatAddUpDifferentThings) {
   };
   const auto other_kind = [](SecureSums& sums) {
     std::vector<Word> words(4, sums.rank());
-    sums.add_up(sums.rank() == kCulprit ? Payload::note : Payload::sum, words);
+    sums.add_up(sums.rank() == kCulprit ? Payload::note : Payload::sum, words, words.size());
     ADD_FAILURE() << "a note was added to sums";
   };
   const auto other_counter = [](SecureSums& sums) {
     std::vector<Word> words(4, sums.rank());
-    if (sums.rank() != kCulprit) sums.add_up(Payload::sum, words);
-    sums.add_up(Payload::sum, words);
+    if (sums.rank() != kCulprit) sums.add_up(Payload::sum, words, words.size());
+    sums.add_up(Payload::sum, words, words.size());
     if (sums.rank() != kCulprit) ADD_FAILURE() << "a second sum without client 1";
   };
   expect_end(end_of(GetParam(), 0, {}, body), Ended::How::lost, "");

@@ -18,7 +18,7 @@ Released release_total(const MechanismContext& context) {
   double own = 0;
   for (const double mass : context.problem.a) own += mass;
   Word word = static_cast<Word>(noise.blur(own, context.random));
-  if (SecureSums* sums = context.topology.clients().sums()) sums->add_up(Payload::release, {&word, 1});
+  if (SecureSums* sums = context.topology.clients().sums()) sums->add_up(Payload::release, {&word, 1}, 1);
   Released released;
   released.iterations = 1;
   released.f.assign(context.problem.n(), 0.0);

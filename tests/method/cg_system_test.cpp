@@ -72,7 +72,7 @@ class PlanOfClient {
   explicit PlanOfClient(const TopologyContext& context)
       : problem_(context.problem),
         topology_(make_topology(testing::topology_named(context.options.topology), context)),
-        kernel(*topology_, context.problem.columns.slices, 1000) {
+        kernel(*topology_, context.problem, 1000, false) {
     const std::size_t n = problem_.n();
     const std::size_t m = problem_.m();
     const double* b = problem_.target(problem_.targets - 1);

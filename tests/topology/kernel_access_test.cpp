@@ -69,7 +69,7 @@ void on_every_topology(const Whole& whole, const Body& body) {
               const CheckedProblem& problem = context.problem;
               const std::unique_ptr<Topology> topology = make_topology(entry, context);
               topology->absorb(slice(whole.phi, problem.own_rows()), slice(whole.psi, problem.own_columns()));
-              TopologyKernel kernel(*topology, problem.columns.slices, 1000);
+              TopologyKernel kernel(*topology, problem, 1000, false);
               body(kernel, problem, options.topology);
             });
       }

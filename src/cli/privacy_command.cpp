@@ -5,24 +5,39 @@
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/flag_names.hpp"
+#include "cli/number_option.hpp"
 #include "cli/privacy_account_command.hpp"
 #include "cli/speaker.hpp"
 #include "cli/suggestion.hpp"
 #include "cli/word_option.hpp"
 #include "comm/identity.hpp"
 #include "core/names.hpp"
+#include "core/printable.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "problem/shapes.hpp"
+#include "problem/sums_account.hpp"
 #include "registry/disclosure.hpp"
 #include "registry/registry.hpp"
 
 namespace fedsinkhorn {
 namespace {
+
+/// Sizes to count for; no rows: none were given.
+struct CountArguments {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t targets = 1;
+  std::size_t dimension = 0;
+  std::size_t clients = 0;
+  bool are_masses_uniform = false;
+};
 
 struct ExplainArguments {
   std::string topology = "row-reduce";
@@ -30,7 +45,40 @@ struct ExplainArguments {
   std::string mechanism = Options{}.mechanism;
   std::string server = "none";
   std::string format = "table";
+  CountArguments count;
 };
+
+/// What policy sums shows and leaves unknown, for sizes given.
+struct SumsCount {
+  std::uint64_t each_iteration = 0;
+  std::uint64_t unknown = 0;
+  /// By then, at the latest, as many numbers have been seen.
+  [[nodiscard]] std::uint64_t determined_after() const { return (unknown + each_iteration - 1) / each_iteration; }
+};
+
+std::optional<SumsCount> sums_count(const ExplainArguments& arguments) {
+  const CountArguments& count = arguments.count;
+  if (count.rows == 0) return std::nullopt;
+  if (arguments.policy != "sums") {
+    throw InputError("--rows", "numbers are counted for policy sums", "add --policy sums, or leave out --rows");
+  }
+  if (count.clients < 2) throw InputError("--clients", "is needed to count", "give 2 or more");
+  SumsShape shape;
+  for (const Range& slice : deal(count.rows, count.clients, {})) shape.rows.push_back(slice.size());
+  shape.columns = count.columns > 0 ? count.columns : count.rows;
+  shape.targets = count.targets;
+  shape.numbers_of_a_row = (count.dimension > 0 ? count.dimension : shape.columns) + (count.are_masses_uniform ? 0 : 1);
+  const auto largest = static_cast<std::size_t>(std::ranges::max_element(shape.rows) - shape.rows.begin());
+  return SumsCount{numbers_each_iteration(shape, true), numbers_unknown(shape, largest)};
+}
+
+std::string in_words(const SumsCount& count) {
+  return fmt::format(
+      "Counted: each iteration shows {} numbers to every client (as many as columns are shown by each Newton step and "
+      "each of its products). {} numbers of the others' rows are unknown to a client. After {} iterations at the "
+      "latest the others' rows are determined in principle; `most_sums` ends a run earlier.",
+      grouped(count.each_iteration), grouped(count.unknown), grouped(count.determined_after()));
+}
 
 /// Lines of at most `width` letters, except for longer words. A line break stays one.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
@@ -75,8 +123,13 @@ std::string phases_of(const Disclosure& message) {
   return text;
 }
 
-std::string disclosures_table(const Disclosures& all) {
+std::string disclosures_table(const Disclosures& all, const std::optional<SumsCount>& count) {
   constexpr std::size_t kWidth = 100;
+  const auto paragraph = [](const std::string& words) {
+    std::string lines = "\n";
+    for (const std::string& line : wrapped(with_flags(words), kWidth)) lines += line + "\n";
+    return lines;
+  };
   std::string text;
   if (all.messages.empty()) text += "Nothing leaves.\n";
   if (!all.messages.empty()) text += table_row({"when", "message", "who reads it", "what a client sends"});
@@ -85,16 +138,13 @@ std::string disclosures_table(const Disclosures& all) {
                               std::string(message.seen_by),
                               with_flags(fmt::format("{}\nReveals: {}", message.what, message.reveals))});
   }
-  for (const Remark& remark : all.remarks) {
-    text += "\n";
-    for (const std::string& line : wrapped(with_flags(fmt::format("{}: {}", remark.about, remark.text)), kWidth)) {
-      text += line + "\n";
-    }
-  }
+  for (const Remark& remark : all.remarks) text += paragraph(fmt::format("{}: {}", remark.about, remark.text));
+  if (count) text += paragraph(in_words(*count));
   return text;
 }
 
-std::string disclosures_json(const ExplainArguments& arguments, const Disclosures& all) {
+std::string disclosures_json(const ExplainArguments& arguments, const Disclosures& all,
+                             const std::optional<SumsCount>& count) {
   nlohmann::ordered_json json = {
       {"topology", arguments.topology}, {"policy", arguments.policy}, {"server", arguments.server}};
   if (arguments.policy == "private") json["mechanism"] = arguments.mechanism;
@@ -112,6 +162,11 @@ std::string disclosures_json(const ExplainArguments& arguments, const Disclosure
   json["remarks"] = nlohmann::ordered_json::array();
   for (const Remark& remark : all.remarks) {
     json["remarks"].push_back({{"about", remark.about}, {"text", with_flags(std::string(remark.text))}});
+  }
+  if (count) {
+    json["count"] = {{"numbers_each_iteration", count->each_iteration},
+                     {"unknown", count->unknown},
+                     {"determined_after_iterations", count->determined_after()}};
   }
   return json.dump(2) + "\n";
 }
@@ -148,8 +203,22 @@ void explain_disclosures(const ExplainArguments& arguments) {
   const Disclosures all = policy.asks_mechanism
                               ? disclosures(topology, mechanisms().find(arguments.mechanism, "`mechanism`"), has_server)
                               : disclosures(topology, policy, has_server);
-  if (speaks_for_all())
-    fmt::print("{}", arguments.format == "json" ? disclosures_json(arguments, all) : disclosures_table(all));
+  const std::optional<SumsCount> count = sums_count(arguments);
+  if (!speaks_for_all()) return;
+  fmt::print("{}",
+             arguments.format == "json" ? disclosures_json(arguments, all, count) : disclosures_table(all, count));
+}
+
+void add_count_options(CLI::App& command, CountArguments& count) {
+  const auto number = [&](const char* flag, std::size_t& value, std::uint64_t least, const char* help) {
+    return command.add_option(flag, value, help)->transform(integer({least, std::uint64_t{1} << 31U}));
+  };
+  CLI::Option* const rows = number("--rows", count.rows, 1, "With policy sums: count for n rows");
+  number("--columns", count.columns, 1, "Columns m; default as many as rows")->needs(rows);
+  number("--targets", count.targets, 1, "Targets N")->needs(rows)->capture_default_str();
+  number("--dimension", count.dimension, 1, "Of the points that costs come from; left out: a matrix")->needs(rows);
+  number("--clients", count.clients, 2, "Clients, each with as many rows")->needs(rows);
+  command.add_flag("--uniform-masses", count.are_masses_uniform, "Masses of rows are no secret")->needs(rows);
 }
 
 void make_key(const std::string& path) {
@@ -179,6 +248,7 @@ void add_privacy_command(CLI::App& app) {
   add("--mechanism", arguments->mechanism, "With policy private: what gets noise", names_in(mechanisms()));
   add("--server", arguments->server, "With policy sums, or mechanism marginal: who adds up", servers());
   add("--format", arguments->format, "A table to read, or JSON", formats());
+  add_count_options(*command, arguments->count);
   command->callback([arguments] { explain_disclosures(*arguments); });
 
   const auto path = std::make_shared<std::string>();

@@ -12,6 +12,7 @@
 #include "iteration/gauge.hpp"
 #include "iteration/rebuilding.hpp"
 #include "iteration/topology_kernel.hpp"
+#include "problem/sums_account.hpp"
 #include "topology/scalings.hpp"
 
 namespace fedsinkhorn {
@@ -144,7 +145,7 @@ void AbsorbedSinkhorn::iterate() {
     if (stop_ || (alone && monitor_.interrupted())) return finish_interrupted();
     if (runaway_) return finish_all(Status::diverged);
     if (iteration_ >= monitor_.options().max_iterations) return finish_all(Status::iteration_limit);
-    if (are_sums_spent_ || !round_within_most_sums()) return finish_as_it_stands(Status::sums_limit);
+    if (!round_within_most_sums()) return finish_as_it_stands(Status::sums_limit);
   }
 }
 
@@ -155,14 +156,17 @@ bool AbsorbedSinkhorn::round_within_most_sums() {
     return true;
   }
   const Standing before = standing();
+  SecureSums& sums = *topology_.clients().sums();
+  sums.show_at_most(problem_.most_sums - numbers_at_the_end(sums_shape(problem_)));
+  bool is_within = true;
   try {
     round();
   } catch (const SumsSpent&) {
     stand_again(before);
-    topology_.clients().sums()->show_at_most(problem_.most_sums);
-    are_sums_spent_ = true;
+    is_within = false;
   }
-  return !are_sums_spent_;
+  sums.show_at_most(problem_.most_sums);
+  return is_within;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -250,7 +250,6 @@ class AbsorbedSinkhorn {
   bool started_in_spite_ = false;  // started despite a stop: see start_from_given()
   double log_seconds_ = 0;         // longest log-domain round so far, or an estimate
   double round_seconds_ = 0;       // longest half-steps of a round so far
-  bool are_sums_spent_ = false;    // more must not be shown, except to end
   bool is_kernel_new_ = false;     // no pass over it yet
   bool runaway_ = false;           // see rebuild()
 

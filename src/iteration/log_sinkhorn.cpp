@@ -8,6 +8,7 @@
 #include "core/half_step.hpp"
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "problem/sums_account.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -102,10 +103,12 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
 std::vector<Outcome> log_sinkhorn(const CheckedProblem& problem, Topology& topology, Monitor& monitor,
                                   StopRequest& stop) {
   std::vector<Outcome> outcomes;
+  SecureSums* const limited = problem.most_sums > 0 ? topology.clients().sums() : nullptr;
+  if (limited != nullptr) limited->show_at_most(problem.most_sums - numbers_at_the_end(sums_shape(problem)));
   for (std::size_t k = 0; k < problem.targets; ++k) {
     outcomes.push_back(solve_target(problem, topology, monitor, stop, k));
   }
-  if (problem.most_sums > 0) topology.clients().sums()->show_at_most(problem.most_sums);
+  if (limited != nullptr) limited->show_at_most(problem.most_sums);
   return outcomes;
 }
 

@@ -47,7 +47,7 @@ void judge(const Options& options, double epsilon, PrivacyReport& report) {
   } else if (std::isinf(report.epsilon_exact)) {
     report.why_not = "there is no bound on epsilon";
   } else if (epsilon > options.private_up_to * (1 + 1e-9)) {
-    report.why_not = fmt::format("epsilon {:.4g} hardly protects anybody, and up to {:g} is called private", epsilon,
+    report.why_not = fmt::format("epsilon {:.4g} hardly protects anybody: a run is called private up to {:g}", epsilon,
                                  options.private_up_to);
   }
   report.is_private = report.why_not.empty();

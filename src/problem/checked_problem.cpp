@@ -94,8 +94,7 @@ CheckedProblem check_problem(const Problem& problem, const Options& options, con
   CheckedProblem checked = not_yet_checked(problem, layout_of, clients);
   agree(clients, [&] { check_epsilon(problem); });
   agree_on_shapes(options, clients, checked);
-  const SumsShape sums = sums_shape(checked);
-  checked.most_sums = agree_on_most_sums(clients, options.most_sums, numbers_at_least(sums), numbers_at_the_end(sums));
+  checked.most_sums = agree_on_most_sums(clients, options.most_sums, numbers_at_least(sums_shape(checked)));
   agree_on_masses(clients, options.normalize, checked);
   agree_on_initial_g(clients, checked);
   const StopRequest stop(options.interrupt);

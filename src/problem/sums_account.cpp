@@ -31,16 +31,16 @@ std::uint64_t numbers_each_iteration(const SumsShape& shape, bool is_accelerated
   return shape.targets * (shape.columns + (is_accelerated ? 3 : 2));
 }
 
-// Bounds, for each target: two passes whose columns are added up once more in all digits, and a number here and there.
-std::uint64_t numbers_at_the_end(const SumsShape& shape) { return shape.targets * (4 * shape.columns + 64) + 64; }
+// Bounds, for each target: a rebuild, two passes whose columns are added up once more in all digits, and a number here
+// and there.
+std::uint64_t numbers_at_the_end(const SumsShape& shape) { return shape.targets * (5 * shape.columns + 64) + 64; }
 
 std::uint64_t numbers_at_least(const SumsShape& shape) {
   const std::uint64_t start = shape.targets * (3 * shape.columns + 32) + shape.columns / 16 + 32;
   return start + numbers_at_the_end(shape);
 }
 
-std::uint64_t agree_on_most_sums(const Collectives& clients, std::size_t own_limit, std::uint64_t at_least,
-                                 std::uint64_t at_the_end) {
+std::uint64_t agree_on_most_sums(const Collectives& clients, std::size_t own_limit, std::uint64_t at_least) {
   if (clients.sums() == nullptr) return 0;
   constexpr std::uint64_t none = std::uint64_t{1} << 53U;
   const auto own = static_cast<double>(own_limit == 0 ? none : std::min<std::uint64_t>(own_limit, none));
@@ -56,7 +56,7 @@ std::uint64_t agree_on_most_sums(const Collectives& clients, std::size_t own_lim
                      fmt::format("{} is too few: such a run may show {} numbers before it can end", least, at_least),
                      "give at least that");
   });
-  clients.sums()->show_at_most(least - at_the_end);
+  clients.sums()->show_at_most(least);
   return least;
 }
 

@@ -26,14 +26,14 @@ struct SumsShape {
 /// Numbers that an iteration shows: of each target the mass of every column, the error of the rows, the dual value and
 /// flags. A product with the plan (Newton's method) shows a number for every column, and so does each Newton step.
 [[nodiscard]] std::uint64_t numbers_each_iteration(const SumsShape& shape, bool is_accelerated);
-/// Numbers that a solve may need to end: costs, errors, another pass over the plan.
+/// Numbers that a solve may need to end: costs, errors, further passes over the plan.
 [[nodiscard]] std::uint64_t numbers_at_the_end(const SumsShape& shape);
 /// With those, the numbers that any solve may show: checks, the first iteration, the end.
 [[nodiscard]] std::uint64_t numbers_at_least(const SumsShape& shape);
 
-/// Returns the smallest of all clients' limits (0: none) and sees to it that sums keep to it: before the share that the
-/// end may need is touched, SumsSpent is thrown. Collective. Throws InputError if it is less than `at_least`.
+/// Returns the smallest of all clients' limits (0: none) and sees to it that sums keep to it. Who iterates must lower
+/// it meanwhile by what the end may need. Collective. Throws InputError if it is less than `at_least`.
 [[nodiscard]] std::uint64_t agree_on_most_sums(const Collectives& clients, std::size_t own_limit,
-                                               std::uint64_t at_least, std::uint64_t at_the_end);
+                                               std::uint64_t at_least);
 
 }  // namespace fedsinkhorn

@@ -308,6 +308,14 @@ std::vector<Disclosure> masked_data() {
        "acceleration",
        "In every round: v, the columns' plan mass, and so b; the errors and the dual value; not whose part is how "
        "large."},
+      {{rounds},
+       Payload::sum,
+       masked,
+       kOwnersOfSums,
+       "with Newton's method its parts of the diagonal of K' diag(u^2 / a) K, and of products of that matrix with "
+       "vectors all know; with `share_matrices` of the matrix",
+       "These sums, a number for every column each. Two of the matrices give every client the rows and masses of all "
+       "others."},
       {{rebuilds},
        Payload::sum,
        masked,
@@ -417,21 +425,23 @@ std::vector<Remark> sums_remarks(bool has_server) {
                   : "Whoever reads all messages without being a client sees options, sizes, the number of rounds and "
                     "timing. Masked words are uniformly random to it, their sum as well."},
       {"Every client",
-       "learns the sums above, in every round. Sums are exact: digits below those of the largest summand are those of "
-       "smaller ones. Many sums over many rounds are many equations: policy sums does not bound what follows from "
-       "them."},
+       "learns the sums above, in every round. Each number is an equation about the others' rows: once there are as "
+       "many "
+       "as these rows have numbers, the rows are determined in principle. The summary counts both, `most_sums` limits "
+       "them. Sums are exact: digits below those of the largest summand are those of smaller ones."},
       {"Two clients", "Each subtracts its own summand from the sum and has the other's. Masks cannot help."},
       {"Collusion",
        has_server
-           ? "All clients but one that join their summands have that one's. Fewer learn only the sum over the rest. A "
-             "server that joins them adds nothing to that."
-           : "All clients but one that join their summands have that one's. Fewer learn only the sum over the rest."},
+           ? "All clients but one that join their summands have that one's. Fewer have the sum over the rest, which "
+             "has fewer unknown numbers for them. A server that joins them adds nothing to that."
+           : "All clients but one that join their summands have that one's. Fewer have the sum over the rest, which "
+             "has fewer unknown numbers for them."},
       {"Honest but curious",
        has_server ? "Clients and server follow the program and look at what they get. A client that lies can spoil the "
-                    "result, and choose the v of its columns, but still sees sums alone. A server that replaces public "
+                    "result, and choose the v of its columns, but still sees only sums. A server that replaces public "
                     "keys can read, unless clients know each other's fingerprints (`key`, `fingerprints`)."
                   : "Clients follow the program and look at what they get. One that lies can spoil the result, and "
-                    "choose the v of its columns, but still sees sums alone."},
+                    "choose the v of its columns, but still sees only sums."},
   };
 }
 

@@ -72,7 +72,9 @@ std::uint64_t RiskMeeting::agreed_limit(const RiskProblem& problem) const {
   });
   const std::uint64_t at_the_end = 2 * scenarios_given(problem) + 512;
   const std::uint64_t at_the_start = 512 + numbers_of_moments(problem);
-  return agree_on_most_sums(clients, options.most_sums, at_the_start + at_the_end, at_the_end);
+  const std::uint64_t least = agree_on_most_sums(clients, options.most_sums, at_the_start + at_the_end);
+  if (least > 0) clients.sums()->show_at_most(least - at_the_end);
+  return least;
 }
 
 std::size_t numbers_of_a_day(const RiskProblem& problem) {

@@ -102,7 +102,8 @@ TEST_F(PrivateTest, ASeedIsCalledNotPrivate) {
 }
 
 TEST_F(PrivateTest, WithoutASeedNoTwoRunsAreTheSame) {
-  for (const std::string& flags : {kMarginal + "--budget 1,1e-6", kScalings + "--clip 5 --noise 1 --releases 3"}) {
+  for (const std::string& flags :
+       {kMarginal + "--budget 1,1e-6", kScalings + "--clip 5 --noise 10 --releases 3 --private-up-to 60"}) {
     SCOPED_TRACE(flags);
     ASSERT_EQ(run(solve(flags, "one")).status, 0);
     ASSERT_EQ(run(solve(flags, "two")).status, 0);

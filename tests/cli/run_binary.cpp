@@ -263,9 +263,10 @@ RunResult run_ranks(const std::vector<Ranks>& parts, const RunOptions& options) 
                                              "OMPI_MCA_hwloc_base_binding_policy=none",
                                              "OMPI_MCA_btl_vader_single_copy_mechanism=none",
                                              "ASAN_OPTIONS=detect_leaks=0"};
-  Arguments program = {FEDSINKHORN_MPIRUN};
+  Arguments program = {FEDSINKHORN_MPIRUN_THAT_ENDS, FEDSINKHORN_MPIRUN};
+  const std::size_t words_of_mpirun = program.size();
   for (const Ranks& part : parts) {
-    if (program.size() > 1) program.emplace_back(":");
+    if (program.size() > words_of_mpirun) program.emplace_back(":");
     program.insert(program.end(), {"-n", std::to_string(part.count)});
     program.insert(program.end(), part.launcher.begin(), part.launcher.end());
     program.emplace_back(FEDSINKHORN_BINARY);

@@ -66,9 +66,9 @@ class SecureTest : public FederatedTest {
       EXPECT_EQ(json["policy"], "sums");
       EXPECT_EQ(json["server"], has_server ? "sums" : "none");
       EXPECT_EQ(json["client_count"], kClients);
-      const std::string privacy = json["privacy"];
-      EXPECT_NE(privacy.find("clients have seen sums over all clients alone"), std::string::npos) << privacy;
-      EXPECT_EQ(privacy.find("server masked numbers alone") != std::string::npos, has_server) << privacy;
+      const std::string privacy = json["privacy"]["sentence"];
+      EXPECT_NE(privacy.find("clients have seen only sums over all clients"), std::string::npos) << privacy;
+      EXPECT_EQ(privacy.find("server only masked numbers") != std::string::npos, has_server) << privacy;
       for (const Json& client : json["clients"]) expect_only_masked(client["left"], has_server);
     }
   }

@@ -27,7 +27,7 @@ TEST_F(SecureTest, GivesThePotentialsOfPolicyOpen) {
   }
   expect_only_masked_data("sums", false);
   expect_sound_clients(summary("sums"), kClients);
-  EXPECT_NE(summary("open")["privacy"], summary("sums")["privacy"]);
+  EXPECT_NE(summary("open")["privacy"], summary("sums")["privacy"]["sentence"]);
 }
 
 TEST_F(SecureTest, GivesTheSameBitsHoweverClientsMeet) {
@@ -63,7 +63,7 @@ TEST_F(SecureTest, TwoClientsAreToldThatTheyHideNothing) {
   write("C.npy", random_values(n * m, 1), {n, m});
   for (const std::string server : {"none", "sums"}) {
     ASSERT_EQ(run(solve("--cost C.npy --policy sums --clients 2 --server " + server, "r")).status, 0);
-    const std::string privacy = summary("r")["privacy"];
+    const std::string privacy = summary("r")["privacy"]["sentence"];
     EXPECT_NE(privacy.find("each can subtract its own part and has the other's"), std::string::npos) << privacy;
   }
 }

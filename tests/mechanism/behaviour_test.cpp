@@ -182,6 +182,18 @@ TEST_P(PrivateRun, WithoutASeedNoTwoAreTheSame) {
   EXPECT_EQ(one.privacy.why_not, "");
 }
 
+TEST_P(PrivateRun, IsCalledPrivateUpToAnEpsilon) {
+  Options little = options(3, 0.01);
+  little.private_up_to = Options{}.private_up_to;
+  EXPECT_EQ(little.private_up_to, 10);
+  const Result result = run(little);
+  EXPECT_GT(result.privacy.epsilon_exact, 10);
+  EXPECT_FALSE(result.privacy.is_private);
+  EXPECT_NE(result.privacy.why_not.find("epsilon"), std::string::npos) << result.privacy.why_not;
+  little.private_up_to = 2 * result.privacy.epsilon_exact + 100;
+  EXPECT_TRUE(run(little).privacy.is_private);
+}
+
 TEST(PrivateScalings, WithoutAClipThereIsNoGuarantee) {
   Options options = testing::options_of({"scalings", "all-to-all"}, 3, 3, 0.01);
   options.clip = 0;

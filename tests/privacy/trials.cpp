@@ -146,7 +146,7 @@ std::vector<Trial> trials(const TopologyEntry& topology, const std::string& poli
   add("TwoPasses", whole(ordinary, clients), [](Options& options) { options.passes = Passes::two; });
   add("Blocks", whole(block_problem(30, 30, 0.02, 79), clients),
       [](Options& options) { options.max_iterations = 500; });
-  if (topology.name != "grid" && !adds_securely) {
+  if (topology.name != "grid") {
     add("Newton", whole(point_problem(40, 30, 1e-3, 80), clients), [](Options& options) { options.method = "newton"; });
   }
   if (adds_securely) return trials;

@@ -7,7 +7,8 @@
 namespace fedsinkhorn::testing {
 
 /// `status` as mpirun left it (128 + signal if one ended it), unless mpirun itself crashed when it had already ended
-/// the job and told of it: Open MPI 4.1 does so now and then, in PMIx_server_finalize, after it has killed ranks. Then
+/// the job and told of it: Open MPI 4.1 does so now and then, in PMIx_server_finalize, after it has killed ranks, and
+/// where it hangs there instead mpirun.py makes it crash. Then
 /// the status is that of the rank it named, 0 if it named none. `said` is what mpirun printed.
 [[nodiscard]] inline int status_of_ranks(int status, const std::string& said) {
   constexpr int kSegmentationFault = 128 + 11;

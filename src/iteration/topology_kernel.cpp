@@ -26,6 +26,17 @@ std::vector<SparseEntry> merged(const std::vector<SparseEntry>& x, const std::ve
 
 }  // namespace
 
+// Slices as given: which rows have mass is not told to others.
+std::size_t TopologyKernel::fewest_of_others(std::span<const Range> slices) {
+  std::size_t all = 0;
+  std::size_t most = 0;
+  for (const Range& slice : slices) {
+    all += slice.size();
+    most = std::max(most, slice.size());
+  }
+  return all - most;
+}
+
 // Two matrices K' D K at different v give every client the rows of all others.
 void TopologyKernel::count_matrix(std::size_t size) {
   if (slices_.empty() || size <= slices_.back().last) return;

@@ -17,7 +17,7 @@ class TopologyKernel final : public KernelAccess {
   TopologyKernel(Topology& topology, const CheckedProblem& problem, std::int64_t most_products, bool shares_matrices)
       : topology_(topology),
         slices_(problem.columns.slices),
-        all_rows_(problem.rows.size()),
+        fewest_rows_of_others_(std::min(problem.rows.size(), fewest_of_others(problem.rows.given_slices))),
         products_left_(most_products),
         may_add_up_matrices_(topology.clients().sums() == nullptr || shares_matrices) {}
 
@@ -65,16 +65,17 @@ class TopologyKernel final : public KernelAccess {
 
   [[nodiscard]] bool holds_whole_rows() const override { return topology_.holds_whole_rows(); }
   [[nodiscard]] std::size_t held_rows() const override { return topology_.held_rows(); }
-  [[nodiscard]] std::size_t all_rows() const override { return all_rows_; }
+  [[nodiscard]] std::size_t fewest_rows_of_others() const override { return fewest_rows_of_others_; }
   [[nodiscard]] std::vector<double> held(std::span<const double> own) override { return topology_.held(own.data()); }
   void copy_rows(std::size_t first, std::size_t count, double* to) override { topology_.copy_rows(first, count, to); }
 
  private:
+  [[nodiscard]] static std::size_t fewest_of_others(std::span<const Range> slices);
   void count_matrix(std::size_t size);
 
   Topology& topology_;
   const std::span<const Range> slices_;
-  const std::size_t all_rows_;
+  const std::size_t fewest_rows_of_others_;
   std::int64_t products_left_;
   const bool may_add_up_matrices_;
   std::uint64_t matrices_added_up_ = 0;

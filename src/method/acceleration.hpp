@@ -77,8 +77,8 @@ class KernelAccess {
   /// what the clients that own them know about them, and these rows, over all columns.
   [[nodiscard]] virtual bool holds_whole_rows() const = 0;
   [[nodiscard]] virtual std::size_t held_rows() const = 0;
-  /// Rows with mass of all clients.
-  [[nodiscard]] virtual std::size_t all_rows() const = 0;
+  /// Rows that the client with most of them does not have, at most those with mass.
+  [[nodiscard]] virtual std::size_t fewest_rows_of_others() const = 0;
   [[nodiscard]] virtual std::vector<double> held(std::span<const double> own) = 0;
   virtual void copy_rows(std::size_t first, std::size_t count, double* to) = 0;
 };

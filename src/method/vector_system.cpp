@@ -16,10 +16,11 @@
 namespace fedsinkhorn {
 namespace {
 
-/// Products at one point: at most this share of the rows, and of the columns; and at most so many.
+/// Products at one point: at most this share of the rank that the others' part of B'B can have for a client, since as
+/// many products as that tell all of it; and at most so many.
 constexpr std::int64_t kShareOfSize = 4;
 constexpr std::int64_t kMostProducts = 60;
-/// Products that are kept.
+/// Products that are kept; fewer of very long vectors (kMostCopied).
 constexpr std::size_t kMostPairs = 400;
 /// CG ends when the square of the residual in the preconditioner's norm has fallen by this factor.
 constexpr double kDecrease = 1e-6;
@@ -32,7 +33,7 @@ constexpr double kLeastDiagonal = 1e-15;
 class SecantInverse {
  public:
   void remember(std::vector<double> s, std::vector<double> product) {
-    if (pairs_.size() == kMostPairs) pairs_.erase(pairs_.begin());
+    if (pairs_.size() == std::clamp<std::size_t>(kMostCopied / s.size(), 1, kMostPairs)) pairs_.erase(pairs_.begin());
     pairs_.push_back({std::move(s), std::move(product), 0});
   }
   void forget() { pairs_.clear(); }
@@ -92,8 +93,8 @@ class VectorSystem final : public NewtonSystem {
     column_scale_ = kernel.all_columns(plan.column_scale);
     root_c_ = kernel.all_columns(plan.root_c);
     norm2_ = dot(root_c_, root_c_);
-    const auto lines = static_cast<std::int64_t>(std::min(kernel.all_rows(), column_scale_.size()));
-    products_left_ = std::clamp<std::int64_t>(lines / kShareOfSize, 1, kMostProducts);
+    const auto rank = static_cast<std::int64_t>(std::min(kernel.fewest_rows_of_others(), column_scale_.size()));
+    products_left_ = std::clamp<std::int64_t>(rank / kShareOfSize, 1, kMostProducts);
     add_up_diagonal(kernel, plan);
   }
 

@@ -40,6 +40,12 @@ std::uint64_t numbers_at_least(const SumsShape& shape) {
   return start + numbers_at_the_end(shape);
 }
 
+InputError too_few_sums(std::uint64_t limit, std::uint64_t at_least) {
+  return {"`most_sums`",
+          fmt::format("{} is too few: such a run may show {} numbers before it can end", limit, at_least),
+          "give at least that"};
+}
+
 std::uint64_t agree_on_most_sums(const Collectives& clients, std::size_t own_limit, std::uint64_t at_least) {
   if (clients.sums() == nullptr) return 0;
   constexpr std::uint64_t none = std::uint64_t{1} << 53U;
@@ -52,9 +58,7 @@ std::uint64_t agree_on_most_sums(const Collectives& clients, std::size_t own_lim
   if (least == none) return 0;
   agree(clients, [&] {
     if (least >= at_least) return;
-    throw InputError("`most_sums`",
-                     fmt::format("{} is too few: such a run may show {} numbers before it can end", least, at_least),
-                     "give at least that");
+    throw too_few_sums(least, at_least);
   });
   clients.sums()->show_at_most(least);
   return least;

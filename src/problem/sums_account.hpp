@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/collectives.hpp"
+#include "fedsinkhorn/error.hpp"
 #include "problem/checked_problem.hpp"
 
 namespace fedsinkhorn {
@@ -30,6 +31,8 @@ struct SumsShape {
 [[nodiscard]] std::uint64_t numbers_at_the_end(const SumsShape& shape);
 /// With those, the numbers that any solve may show: checks, the first iteration, the end.
 [[nodiscard]] std::uint64_t numbers_at_least(const SumsShape& shape);
+
+[[nodiscard]] InputError too_few_sums(std::uint64_t limit, std::uint64_t at_least);
 
 /// Returns the smallest of all clients' limits (0: none) and sees to it that sums keep to it. Who iterates must lower
 /// it meanwhile by what the end may need. Collective. Throws InputError if it is less than `at_least`.

@@ -6,7 +6,6 @@
 #include "fedsinkhorn/error.hpp"
 #include "problem/sums_account.hpp"
 #include "registry/registry.hpp"
-#include "risk/given.hpp"
 #include "solve/check_options.hpp"
 #include "solve/threads_of_client.hpp"
 
@@ -62,7 +61,7 @@ std::uint64_t RiskMeeting::numbers_of_moments(const RiskProblem& problem) {
   return dimension * (dimension + 3) / 2;
 }
 
-// Bounds: the end needs a few passes and the masses of the scenarios, the start the value at risk and the moments.
+// A bound: the start needs the value at risk and the moments.
 std::uint64_t RiskMeeting::agreed_limit(const RiskProblem& problem) const {
   agree(clients, [&] {
     if (clients.sums() == nullptr || options.share_matrices || !adds_up_a_matrix(problem)) return;
@@ -70,11 +69,9 @@ std::uint64_t RiskMeeting::agreed_limit(const RiskProblem& problem) const {
                      "is to be added up over clients, a matrix of more numbers than there are scenarios",
                      "give one that all clients know, or add `share_matrices`");
   });
-  const std::uint64_t at_the_end = 2 * scenarios_given(problem) + 512;
   const std::uint64_t at_the_start = 512 + numbers_of_moments(problem);
-  const std::uint64_t least = agree_on_most_sums(clients, options.most_sums, at_the_start + at_the_end);
-  if (least > 0) clients.sums()->show_at_most(least - at_the_end);
-  return least;
+  return agree_on_most_sums(clients, options.most_sums,
+                            at_the_start + numbers_at_the_end_of_risk(scenarios_given(problem)));
 }
 
 std::size_t numbers_of_a_day(const RiskProblem& problem) {

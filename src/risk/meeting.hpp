@@ -5,6 +5,7 @@
 #include "core/stop_request.hpp"
 #include "fedsinkhorn/risk.hpp"
 #include "risk/days.hpp"
+#include "risk/given.hpp"
 #include "solve/link.hpp"
 
 namespace fedsinkhorn {
@@ -35,6 +36,9 @@ struct RiskMeeting {
   [[nodiscard]] Collectives connect(const RiskProblem& problem);
   [[nodiscard]] std::uint64_t agreed_limit(const RiskProblem& problem) const;
 };
+
+/// Numbers that sums may show after a search, a bound: a few passes, the masses of the scenarios, the histograms.
+[[nodiscard]] constexpr std::uint64_t numbers_at_the_end_of_risk(std::size_t scenarios) { return 2 * scenarios + 512; }
 
 /// Numbers in a row of days, costs or coordinates, that other clients do not know.
 [[nodiscard]] std::size_t numbers_of_a_day(const RiskProblem& problem);

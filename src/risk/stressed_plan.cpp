@@ -159,13 +159,19 @@ class Couplings {
   }
 
  private:
-  // What the next solve may show. If that is too little for any, the first one refuses it.
+  // The next solve may show what those before have left.
   void keep_to_most_sums() {
     if (sums_.limit == 0) return;
-    options_.most_sums = std::max<std::uint64_t>(1, sums_.limit - std::min(sums_.limit, sums_.seen));
     SumsShape shape;
     shape.columns = problem_.b.rows;
-    if (last_ && options_.most_sums < numbers_at_least(shape)) throw SumsSpent();
+    const std::uint64_t needed = sums_.seen + numbers_at_least(shape);
+    if (sums_.limit >= needed) {
+      options_.most_sums = sums_.limit - sums_.seen;
+    } else if (last_) {
+      throw SumsSpent();
+    } else {
+      throw too_few_sums(sums_.limit, needed);
+    }
   }
 
   double epsilon_;

@@ -10,6 +10,7 @@
 #include "comm/secure_sums.hpp"
 #include "core/special_numbers.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "risk/meeting.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -71,24 +72,39 @@ double WorstCases::budget_of(double radius) const {
   return budget <= kRadiusRounding * least ? 0 : budget;
 }
 
-Multiplier WorstCases::find(const MultiplierGoal& goal) {
-  try {
-    return search(goal);
-  } catch (const SumsSpent&) {
-    return best_so_far(goal);
+template <class Body>
+bool WorstCases::leaves_sums_for_the_end(const Body& body) {
+  if (most_sums_ == 0) {
+    body();
+    return true;
   }
+  SecureSums& sums = *pass_.clients().sums();
+  sums.show_at_most(most_sums_ - numbers_at_the_end_of_risk(pass_.days().scenarios()));
+  try {
+    body();
+  } catch (const SumsSpent&) {
+    are_sums_spent_ = true;
+  }
+  sums.show_at_most(most_sums_);
+  return !are_sums_spent_;
 }
 
-// Passes so far may have had the losses of another threshold: then one more is made.
+Multiplier WorstCases::find(const MultiplierGoal& goal) {
+  Multiplier found;
+  return leaves_sums_for_the_end([&] { found = search(goal); }) ? found : best_so_far(goal);
+}
+
+// Any multiplier gives a bound. If no pass has had these losses, one more is made.
 Multiplier WorstCases::best_so_far(const MultiplierGoal& goal) {
-  are_sums_spent_ = true;
-  pass_.clients().sums()->show_at_most(most_sums_);
-  const TiltedTotals& best = multipliers_.nearest(goal.budget);
-  if (!tails_) return {best, best.lambda > 0, false};
+  const bool has_visited = !multipliers_.visited().empty();
+  const double lambda = has_visited ? multipliers_.nearest(goal.budget).lambda : lambda_;
+  if (has_visited && !tails_) return {multipliers_.nearest(goal.budget), lambda > 0, false};
+  if (tails_) {
+    if (!threshold_) threshold_ = *std::ranges::max_element(pass_.days().scenario_losses);
+    losses_ = losses_above(pass_.days(), *threshold_, level_);
+  }
   pass_.form_plans(false);
-  if (!threshold_) threshold_ = *std::ranges::max_element(pass_.days().scenario_losses);
-  losses_ = losses_above(pass_.days(), *threshold_, level_);
-  return {pass_.totals(best.lambda, losses_), best.lambda > 0, false};
+  return {pass_.totals(lambda, losses_), lambda > 0, false};
 }
 
 Multiplier WorstCases::search(const MultiplierGoal& goal) {
@@ -123,12 +139,14 @@ WorstCase WorstCases::at(double radius, double tolerance) {
   const Multiplier found = find({budget, tolerance, most_passes_});
   WorstCase worst = worst_case(radius, budget, found);
   lambda_ = found.totals.lambda;
-  if (budget == 0) {
-    // Every lambda from some value on leaves all days at their nearest scenario.
-    worst.lambda = least_multiplier();
-    worst.is_binding = worst.lambda > 0;
-    worst.dual = pass_.totals(worst.lambda, losses_).hard;
-  }
+  const bool is_whole = budget > 0 || leaves_sums_for_the_end([&] {
+                          // Every lambda from some value on leaves all days at their nearest scenario.
+                          const double lambda = least_multiplier();
+                          worst.dual = pass_.totals(lambda, losses_).hard;
+                          worst.lambda = lambda;
+                          worst.is_binding = lambda > 0;
+                        });
+  if (!is_whole) worst.status = Status::sums_limit;
   worst.passes = pass_.passes() - before;
   return worst;
 }

@@ -35,6 +35,9 @@ class WorstCases {
 
  private:
   [[nodiscard]] double budget_of(double radius) const;
+  /// Calls the body, which may not show the sums that the end needs: false if it was about to, and was left.
+  template <class Body>
+  [[nodiscard]] bool leaves_sums_for_the_end(const Body& body);
   [[nodiscard]] Multiplier find(const MultiplierGoal& goal);
   [[nodiscard]] Multiplier search(const MultiplierGoal& goal);
   [[nodiscard]] Multiplier best_so_far(const MultiplierGoal& goal);

@@ -262,6 +262,16 @@ TEST(NewtonByVectors, AsksForFewProductsAtAPoint) {
   }
 }
 
+// What a client does not know of the matrix has the rank of the others' rows.
+TEST(NewtonByVectors, AsksForFewProductsWhereOneClientHasMostRows) {
+  const OwnedProblem owned = testing::point_problem(60, 50, 1e-3, 23);
+  Options options = counted(3, "newton");
+  options.row_weights = {48, 4, 8};
+  const Result result = solve(owned.view(), options);
+  EXPECT_EQ(result.status, Status::converged);
+  EXPECT_LE(result.newton.products, result.newton.steps * (60 - 48) / 4);
+}
+
 class NewtonByVectorsOn : public ::testing::TestWithParam<std::string_view> {};
 INSTANTIATE_TEST_SUITE_P(Families, NewtonByVectorsOn, ::testing::ValuesIn(hard_families()), testing::name_of_family);
 

@@ -17,7 +17,7 @@ from ._model import plan_topology, predict, shipped_profiles
 from ._risk import RiskResult, risk
 from ._solve import predicted_bytes, serve, solve
 from .pot import patch_pot, unpatch_pot
-from .result import ConvergenceError, ConvergenceWarning, Costs, Errors, Plan, Result, TargetResult
+from .result import ConvergenceError, ConvergenceWarning, Costs, Errors, Plan, PrivacyWarning, Result, TargetResult
 
 __all__ = [
     "ClientFailed",
@@ -29,6 +29,7 @@ __all__ = [
     "Errors",
     "InputError",
     "Plan",
+    "PrivacyWarning",
     "Progress",
     "Result",
     "RiskResult",

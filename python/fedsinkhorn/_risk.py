@@ -4,7 +4,7 @@ import json
 from . import _core
 from ._arrays import as_numbers
 from ._solve import check_comm, check_options, is_interruptible, others_told, result_attached
-from .result import check_on_failure, report_failure
+from .result import check_on_failure, report_failure, warn_of_sums
 
 
 class RiskResult:
@@ -68,5 +68,6 @@ def risk(returns=None, scenarios=None, *, radius, epsilon, weights=None, are_gai
         prepared = _core.PreparedRisk(inputs, options)
     with result_attached(dict, RiskResult):
         result = RiskResult(_core.risk(prepared, is_interruptible(), comm is not None))
+    warn_of_sums(result.summary)
     report_failure(result.status, lambda: f"the search stopped without converging: {result.status}", on_failure, result)
     return result

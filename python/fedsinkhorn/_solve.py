@@ -11,7 +11,7 @@ from . import _core
 from ._arrays import as_numbers, is_text, on_device
 from ._core import InputError
 from .progress import bar_for
-from .result import Result, check_on_failure, report_failure
+from .result import Result, check_on_failure, report_failure, warn_of_sums
 
 _OPTIONS = {option["name"]: option for option in _core.options() if option["name"] != "epsilon"}
 # Their values are files, so the table of options does not have them.
@@ -144,6 +144,8 @@ def solve(C, a=None, b=None, *, epsilon, metric="sqeuclidean", initial_g=None, m
         prepared = _core.Prepared(inputs, options)
     with result_attached(_core.Solved, lambda so_far: Result(so_far, inputs)), bar_for(progress, callback) as follow:
         result = Result(_core.solve(prepared, follow, is_interruptible(), comm is not None), inputs)
+    if options.get("policy") == "sums":
+        warn_of_sums(result.summary)
     report_failure(result.status, lambda: _not_converged(result), on_failure, result)
     return result
 

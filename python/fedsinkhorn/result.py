@@ -20,6 +20,10 @@ class ConvergenceWarning(UserWarning):
     """A solve has stopped without converging. Its result says where."""
 
 
+class PrivacyWarning(UserWarning):
+    """With policy "sums", clients have seen as many sums as there are unknown numbers in the others' rows."""
+
+
 class ConvergenceError(RuntimeError):
     """The same as an error, for on_failure="raise"; `result` is the result so far."""
 
@@ -174,7 +178,7 @@ class Result:
     """The result of `solve`. Potentials are in units of the cost: P = exp((f + g' - C) / epsilon).
 
     f, g: with b of two dimensions, one column for each target. Where a mass is 0, the potential is -inf.
-    status: "converged", "iteration_limit", "diverged", "interrupted", "client_lost" or "budget_spent".
+    status: "converged", "iteration_limit", "diverged", "interrupted", "client_lost", "budget_spent" or "sums_limit".
     cost, errors: of all targets together (costs added up, errors of the worst); `per_target` has each.
     """
 
@@ -347,6 +351,12 @@ def report_failure(status, describe, on_failure, result):
     if on_failure == "raise":
         raise ConvergenceError(describe(), result)
     warn_caller(describe(), ConvergenceWarning)
+
+
+def warn_of_sums(summary):
+    privacy = summary.get("privacy")
+    if isinstance(privacy, dict) and privacy.get("rows_are_determined"):
+        warn_caller(privacy["sentence"], PrivacyWarning)
 
 
 def warn_caller(message, category=UserWarning):

@@ -151,6 +151,17 @@ def test_options(costs, options):
     assert solve(costs, epsilon=0.05, **options).cost.linear == pytest.approx(expected, rel=1e-4)
 
 
+def test_what_sums_give_away_is_counted_and_warned_of(costs):
+    with pytest.warns(fedsinkhorn.PrivacyWarning, match="determined in principle"):
+        privacy = solve(costs, epsilon=0.01, clients=3, policy="sums").summary["privacy"]
+    assert privacy["sums_seen"] >= privacy["unknown"] > 0 and privacy["matrices_summed"] == 0
+    rows = np.random.default_rng(1).random((300, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        privacy = solve(rows, epsilon=0.1, clients=3, policy="sums", most_sums=1000).summary["privacy"]
+    assert privacy["sums_seen"] <= 1000 < privacy["unknown"]
+
+
 @pytest.mark.parametrize("options, message", [
     (dict(tolerance=-1), "tolerance: -1 is not a tolerance"),
     (dict(tolerance=float("nan")), "tolerance: "),

@@ -344,7 +344,7 @@ TEST_F(CompletionTest, Options) {
   EXPECT_EQ(offered("fedsinkhorn solve --tol"), Words{"--tolerance"});
   EXPECT_EQ(offered("fedsinkhorn solve --quiet --max-i"), Words{"--max-iterations"});
   EXPECT_EQ(offered("fedsinkhorn generate --sh"), Words{"--shared-support"});
-  EXPECT_EQ(offered("fedsinkhorn privacy explain --t"), Words{"--topology"});
+  EXPECT_EQ(offered("fedsinkhorn privacy explain --to"), Words{"--topology"});
   EXPECT_EQ(offered("fedsinkhorn solve --expl"), Words{"--explain"});
   EXPECT_EQ(offered("fedsinkhorn solve --memory"), Words{""});  // an old name
   EXPECT_EQ(offered("fedsinkhorn plan --own"), Words{"--own-rows"});

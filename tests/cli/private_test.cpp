@@ -103,7 +103,7 @@ TEST_F(PrivateTest, ASeedIsCalledNotPrivate) {
 
 TEST_F(PrivateTest, WithoutASeedNoTwoRunsAreTheSame) {
   for (const std::string& flags :
-       {kMarginal + "--budget 1,1e-6", kScalings + "--clip 5 --noise 10 --releases 3 --private-up-to 60"}) {
+       {kMarginal + "--budget 1,1e-6", kScalings + "--clip 5 --budget 10,1e-6 --releases 3"}) {
     SCOPED_TRACE(flags);
     ASSERT_EQ(run(solve(flags, "one")).status, 0);
     ASSERT_EQ(run(solve(flags, "two")).status, 0);

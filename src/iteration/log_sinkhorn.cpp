@@ -13,6 +13,16 @@
 namespace fedsinkhorn {
 namespace {
 
+/// Of exp((f + g - C) / epsilon) on the side of this potential, given the log sums over the other side.
+double marginal_error(const Collectives& clients, Norm norm, double epsilon, const std::vector<double>& potential,
+                      const std::vector<double>& log_sums, const double* mass) {
+  std::vector<double> sums(potential.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::exp(potential[i] / epsilon + log_sums[i]);
+  ErrorPart part = error_part(norm, sums.data(), mass, sums.size());
+  combine_of_all(clients, norm, {&part, 1});
+  return error_of(norm, part);
+}
+
 Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor& monitor, StopRequest& stop,
                      std::size_t target) {
   const Options& options = monitor.options();
@@ -28,14 +38,9 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
   std::vector<double> column_sums(m);
   const std::vector<double> no_weights(n, 0.0);
 
-  // Error of the marginals of exp((f + g - C) / epsilon), given the log sums over the other side.
   const auto error = [&](const std::vector<double>& potential, const std::vector<double>& log_sums,
                          const double* mass) {
-    std::vector<double> sums(potential.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::exp(potential[i] / epsilon + log_sums[i]);
-    ErrorPart part = error_part(options.norm, sums.data(), mass, sums.size());
-    combine_of_all(topology.clients(), options.norm, {&part, 1});
-    return error_of(options.norm, part);
+    return marginal_error(topology.clients(), options.norm, epsilon, potential, log_sums, mass);
   };
 
   Outcome outcome;

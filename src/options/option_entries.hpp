@@ -16,6 +16,7 @@ inline constexpr double kMostClients = 4096;
 [[nodiscard]] std::vector<OptionEntry> arithmetic_options();
 [[nodiscard]] std::vector<OptionEntry> machinery_options();
 [[nodiscard]] std::vector<OptionEntry> client_options();
+[[nodiscard]] std::vector<OptionEntry> policy_options();
 [[nodiscard]] std::vector<OptionEntry> asynchronous_options();
 [[nodiscard]] std::vector<OptionEntry> output_options();
 

@@ -66,9 +66,9 @@ bool OptionUsers::are_named(std::string_view name) const {
 std::span<const OptionEntry> option_table() {
   static const std::vector<OptionEntry> table = [] {
     std::vector<OptionEntry> all;
-    for (const auto& part :
-         {problem_options(), stopping_options(), arithmetic_options(), machinery_options(), client_options(),
-          asynchronous_options(), noise_options(), marginal_options(), clip_options(), output_options()}) {
+    for (const auto& part : {problem_options(), stopping_options(), arithmetic_options(), machinery_options(),
+                             client_options(), policy_options(), asynchronous_options(), noise_options(),
+                             marginal_options(), clip_options(), output_options()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -212,6 +212,21 @@ std::vector<OptionEntry> client_options() {
        .help = "How clients talk; default mpi under mpirun, else threads",
        .default_text = "`threads`, under mpirun `mpi`",
        .in_summary = true},
+      {.field = "timeout",
+       .flags = "--timeout",
+       .member = &Options::timeout,
+       .group = "Clients",
+       .help = "Seconds to wait for another client",
+       .range = {.least = 0,
+                 .is_open = true,
+                 .wrong = "{} is no time to wait",
+                 .right = "give seconds above 0",
+                 .most_typed = kLongestTimeout}},
+  };
+}
+
+std::vector<OptionEntry> policy_options() {
+  return {
       {.field = "policy",
        .flags = "--policy",
        .member = &Options::policy,
@@ -244,16 +259,6 @@ std::vector<OptionEntry> client_options() {
            "numbers alone",
        .is_common = true,
        .in_summary = true},
-      {.field = "timeout",
-       .flags = "--timeout",
-       .member = &Options::timeout,
-       .group = "Clients",
-       .help = "Seconds to wait for another client",
-       .range = {.least = 0,
-                 .is_open = true,
-                 .wrong = "{} is no time to wait",
-                 .right = "give seconds above 0",
-                 .most_typed = kLongestTimeout}},
   };
 }
 

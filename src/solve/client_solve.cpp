@@ -217,6 +217,13 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   }
 }
 
+/// What all clients have seen of sums, and what each does not know.
+void count_sums(const SecureSums& sums, const CheckedProblem& problem, Result& result) {
+  result.sums.seen = sums.shown();
+  result.sums.limit = problem.most_sums;
+  for (ClientReport& report : result.clients) report.unknown = numbers_unknown(sums_shape(problem), report.client);
+}
+
 }  // namespace
 
 Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator) {
@@ -260,10 +267,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
     result.clock_is_virtual = communicator.clock_is_virtual();
     if (result.clock_is_virtual) result.virtual_seconds = communicator.now();
     result.wall_seconds = wall.seconds();
-    if (clients.sums() == nullptr) return;
-    result.sums.seen = clients.sums()->shown();
-    result.sums.limit = checked.most_sums;
-    for (ClientReport& report : result.clients) report.unknown = numbers_unknown(sums_shape(checked), report.client);
+    if (clients.sums() != nullptr) count_sums(*clients.sums(), checked, result);
   };
   const bool is_accelerated = methods().find(options.method, "`method`").make != nullptr;
   const Gauge gauge = is_accelerated ? Gauge::balanced : Gauge::from_start;

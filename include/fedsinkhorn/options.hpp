@@ -137,13 +137,13 @@ struct Options {
   /// client's result has only its own rows of f, unless all clients are in one process. private: nothing but releases
   /// with noise, see the options below and docs/privacy.md.
   std::string policy = "open";
-  /// Policy sums: Newton's method may add up matrices over all clients, not only vectors. Two such matrices give every
-  /// client the others' rows and masses.
-  bool share_matrices = false;
   /// Policy sums: the run ends before a client has seen more summed numbers than this; 0: no limit. The smallest of all
   /// clients' limits holds.
   std::size_t most_sums = 0;
   Server server = Server::none;
+  /// Policy sums: Newton's method may add up matrices over all clients, not only vectors. Two such matrices give every
+  /// client the others' rows and masses.
+  bool share_matrices = false;
   KeyFiles keys;                    ///< policy sums: how clients recognise each other
   Scenario scenario;                ///< the simulated network
   double timeout = 60;              ///< seconds to wait for another client

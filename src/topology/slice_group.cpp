@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace fedsinkhorn {
 namespace {
@@ -13,8 +14,8 @@ Payload as_summand(Payload kind) { return kind == Payload::slice ? Payload::sum 
 
 }  // namespace
 
-SliceGroup::SliceGroup(const Collectives& clients, std::vector<std::size_t> sizes)
-    : clients_(clients), sizes_(std::move(sizes)) {
+SliceGroup::SliceGroup(Collectives clients, std::vector<std::size_t> sizes)
+    : clients_(std::move(clients)), sizes_(std::move(sizes)) {
   for (const std::size_t size : sizes_) {
     firsts_.push_back(whole_);
     whole_ += size;

@@ -16,7 +16,7 @@ namespace fedsinkhorn {
 /// is targets x all slices. On the wire, a client's values for all targets are contiguous.
 class SliceGroup {
  public:
-  SliceGroup(const Collectives& clients, std::vector<std::size_t> sizes);
+  SliceGroup(Collectives clients, std::vector<std::size_t> sizes);
 
   [[nodiscard]] std::size_t own_size() const { return sizes_[clients_.rank()]; }
   [[nodiscard]] std::size_t whole_size() const { return whole_; }

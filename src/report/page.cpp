@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "report/svg.hpp"
-#include "report/web_assets.hpp"
 
 namespace fedsinkhorn::report {
 namespace {
@@ -23,11 +22,14 @@ const char* class_of(Verdict verdict) {
 
 std::string id_attribute(const std::string& id) { return id.empty() ? "" : fmt::format(" id=\"{}\"", escaped(id)); }
 
-void write_chart(Out out, const Chart& chart) {
-  fmt::format_to(out,
-                 "<figure class=\"chart\">\n<figcaption>{}</figcaption>\n"
-                 "<div class=\"plot\" role=\"img\" aria-label=\"{}\" data-chart=\"{}\"></div>\n",
-                 escaped(chart.title), escaped(chart.description), escaped(chart.id));
+void write_chart(Out out, const Chart& chart, bool has_library) {
+  fmt::format_to(out, "<figure class=\"chart\">\n<figcaption>{}</figcaption>\n", escaped(chart.title));
+  if (has_library) {
+    fmt::format_to(out, "<div class=\"plot\" role=\"img\" aria-label=\"{}\" data-chart=\"{}\"></div>\n",
+                   escaped(chart.description), escaped(chart.id));
+  } else {
+    fmt::format_to(out, "<div class=\"picture\">{}</div>\n", chart.picture);
+  }
   if (!chart.data.header.empty()) {
     fmt::format_to(out,
                    "<details><summary>Data</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
@@ -37,7 +39,7 @@ void write_chart(Out out, const Chart& chart) {
   fmt::format_to(out, "</figure>\n");
 }
 
-void write_section(Out out, const Section& section) {
+void write_section(Out out, const Section& section, bool has_library) {
   fmt::format_to(out, "<section id=\"{}\">\n<h2>{}</h2>\n", escaped(section.id), escaped(section.title));
   for (const Outcome& outcome : section.outcomes) {
     fmt::format_to(out, "<p class=\"status {}\">{}</p>\n", class_of(outcome.verdict), escaped(outcome.text));
@@ -46,7 +48,10 @@ void write_section(Out out, const Section& section) {
   for (const Facts& facts : section.facts) {
     fmt::format_to(out, "<div{}>{}</div>\n", id_attribute(facts.id), facts_html(facts));
   }
-  for (const Chart& chart : section.charts) write_chart(out, chart);
+  for (const Chart& chart : section.charts) {
+    const bool has_something = has_library || !chart.picture.empty() || !chart.data.header.empty();
+    if (has_something) write_chart(out, chart, has_library);
+  }
   for (const Table& table : section.tables) {
     fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"{}>{}</div>\n",
                    escaped(table.caption), id_attribute(table.id), table_html(table));
@@ -99,7 +104,7 @@ std::string facts_html(const Facts& facts) {
   return html + "</tbody></table>";
 }
 
-std::string page_html(const Page& page) {
+std::string page_html(const Page& page, std::string_view library) {
   std::string html;
   const Out out = std::back_inserter(html);
   fmt::format_to(
@@ -121,19 +126,25 @@ std::string page_html(const Page& page) {
     fmt::format_to(out, "<li><a href=\"#{}\">{}</a></li>", escaped(section.id), escaped(section.title));
   }
   html += "</ul></nav>\n<main>\n";
-  if (!page.notes.empty()) {
+  std::vector<std::string> notes = page.notes;
+  if (library.empty()) {
+    notes.emplace_back(
+        "Charts are left out, as this program was built without npm, which brings their library. To add them, install "
+        "npm, build again and run \"fedsinkhorn report\".");
+  }
+  if (!notes.empty()) {
     html += "<ul class=\"notes\">";
-    for (const std::string& note : page.notes) fmt::format_to(out, "<li>{}</li>", escaped(note));
+    for (const std::string& note : notes) fmt::format_to(out, "<li>{}</li>", escaped(note));
     html += "</ul>\n";
   }
   Json charts = Json::object();
   for (const Section& section : page.sections) {
-    write_section(out, section);
+    write_section(out, section, !library.empty());
     for (const Chart& chart : section.charts) charts[chart.id] = chart.spec;
   }
   fmt::format_to(out, "</main>\n<footer><p>{}</p></footer>\n", escaped(page.footer));
   html += "<script type=\"application/json\" id=\"charts\">" + script_json(charts) + "</script>\n<script>";
-  html += chart_library();
+  html += library;
   html += "</script>\n<script>\n";
   html += page_script();
   return html + "</script>\n</body>\n</html>\n";

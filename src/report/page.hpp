@@ -3,8 +3,11 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "report/web_assets.hpp"
 
 namespace fedsinkhorn::report {
 
@@ -38,6 +41,7 @@ struct Chart {
   std::string description;  ///< what can be seen in it, in a sentence or two
   Json spec;
   Table data;
+  std::string picture{};  ///< SVG of our own making, shown where there is no chart library; may be empty
 };
 
 enum class Verdict { good, fair, bad };
@@ -63,11 +67,12 @@ struct Page {
   std::string lead;
   std::vector<std::string> notes{};  ///< what was skipped, and why
   std::vector<Section> sections{};
-  std::string footer{};
+  std::string footer = "Written by fedsinkhorn report. All data is in this file; nothing is loaded from elsewhere.";
   std::string events{};  ///< of a live page: the address of its event stream, relative to it; else empty
 };
 
-[[nodiscard]] std::string page_html(const Page& page);
+/// Without a chart library the page has tables and pictures, and a note that says how to add charts.
+[[nodiscard]] std::string page_html(const Page& page, std::string_view library = chart_library());
 
 /// The part of a page that shows it, as page_html() writes it: what a live page is sent anew.
 [[nodiscard]] std::string table_html(const Table& table);

@@ -6,6 +6,7 @@
 #include "report/number_text.hpp"
 #include "report/plan_view.hpp"
 #include "report/sections.hpp"
+#include "report/transport_picture.hpp"
 
 namespace fedsinkhorn::report {
 namespace {
@@ -54,6 +55,9 @@ Chart flow_chart(const PlanFlow& flow) {
   if (flow.pixels && chart.spec["source"].size() == flow.pixels->source_mass.size() &&
       chart.spec["target"].size() == flow.pixels->target_mass.size()) {
     chart.spec["pixels"] = pixels_spec(*flow.pixels);
+  } else {
+    chart.picture =
+        transport_frames({.title = chart.title, .source = flow.source, .moved = flow.moved, .target = flow.target});
   }
   return chart;
 }

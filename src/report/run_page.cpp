@@ -6,7 +6,6 @@
 
 #include "core/printable.hpp"
 #include "report/number_text.hpp"
-#include "report/page_footer.hpp"
 #include "report/sections.hpp"
 
 namespace fedsinkhorn::report {
@@ -91,7 +90,6 @@ Page run_page(const RunRecord& run) {
       page.notes.push_back(fmt::format("The section on {} is left out: {}", entry.name, error.what()));
     }
   }
-  add_footer(page);
   return page;
 }
 
@@ -129,7 +127,6 @@ Page runs_page(const std::string& title, const std::vector<RunRecord>& runs, std
   if (!risks.rows.empty()) section.tables.push_back(std::move(risks));
   page.sections.push_back(std::move(section));
   page.notes = std::move(notes);
-  add_footer(page);
   return page;
 }
 

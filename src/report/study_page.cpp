@@ -6,7 +6,6 @@
 #include <set>
 
 #include "report/number_text.hpp"
-#include "report/page_footer.hpp"
 #include "report/record_json.hpp"
 #include "report/study_figures.hpp"
 #include "report/study_views.hpp"
@@ -99,7 +98,6 @@ Page studies_page(const std::vector<StudyRecords>& studies, std::vector<std::str
     page.sections.front().paragraphs.erase(page.sections.front().paragraphs.begin());
   }
   page.notes = std::move(notes);
-  add_footer(page);
   return page;
 }
 

@@ -332,20 +332,28 @@ void write_figures(Out out, const TransportPictureData& data) {
   fmt::format_to(out, "</g>\n");
 }
 
-std::string drawn(const TransportPictureData& data) {
+/// The start of a document of this height, of which only what is below `top` is seen.
+std::string canvas(const TransportPictureData& data, double top, double height) {
   if (data.source.size() % 2 != 0 || data.target.size() % 2 != 0 || data.moved.size() != data.source.size()) {
     throw std::invalid_argument("transport_picture: points are pairs of coordinates, and every source point is moved");
   }
   std::string svg;
   const Out out = std::back_inserter(svg);
   fmt::format_to(out,
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 {3:.0f} {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
                  "height=\"{1:.0f}\" role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, "
                  "'Helvetica Neue', Arial, sans-serif\" fill=\"{2}\">\n",
-                 kWidth, kHeight, kInk);
+                 kWidth, height, kInk, top);
   fmt::format_to(out, "<title>{}</title>\n", svg::escaped(data.title));
   // An opaque background, so that the picture looks the same in a dark viewer.
-  fmt::format_to(out, "<rect width=\"{:.0f}\" height=\"{:.0f}\" rx=\"14\" fill=\"#ffffff\"/>\n", kWidth, kHeight);
+  fmt::format_to(out, "<rect y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" rx=\"14\" fill=\"#ffffff\"/>\n", top,
+                 kWidth, height);
+  return svg;
+}
+
+std::string drawn(const TransportPictureData& data) {
+  std::string svg = canvas(data, 0, kHeight);
+  const Out out = std::back_inserter(svg);
   fmt::format_to(out, "<text x=\"{:.1f}\" y=\"58\" font-size=\"26\" font-weight=\"700\">{}</text>\n", kMargin,
                  svg::escaped(data.title));
   fmt::format_to(out, "<text x=\"{:.1f}\" y=\"86\" font-size=\"15\" fill=\"{}\">{}</text>\n", kMargin, kMuted,
@@ -357,10 +365,20 @@ std::string drawn(const TransportPictureData& data) {
   return svg;
 }
 
+std::string drawn_frames(const TransportPictureData& data) {
+  constexpr double kAbove = 20;
+  constexpr double kBelow = 48;  // the labels are there
+  std::string svg = canvas(data, kFrameTop - kAbove, kFrameSize + kAbove + kBelow);
+  write_frames(std::back_inserter(svg), data);
+  return svg + "</svg>\n";
+}
+
 }  // namespace
 }  // namespace transport_drawing
 
 std::string transport_picture(const TransportPictureData& data) { return transport_drawing::drawn(data); }
+
+std::string transport_frames(const TransportPictureData& data) { return transport_drawing::drawn_frames(data); }
 
 void barycentric_projection(std::span<const double> plan_rows, std::span<const double> target,
                             std::span<double> moved) {

@@ -28,6 +28,9 @@ struct TransportPictureData {
 /// left out. About 230 KB for 1,500 points. Throws std::invalid_argument if the sizes contradict each other.
 [[nodiscard]] std::string transport_picture(const TransportPictureData& data);
 
+/// The frames alone, as a complete SVG document: of data, the points and the title count.
+[[nodiscard]] std::string transport_frames(const TransportPictureData& data);
+
 /// T(x_i) = sum_j P_ij y_j / sum_j P_ij for some rows of the plan. The row sums are a_i once the solver has converged.
 /// plan_rows: k x m; target: m x 2; moved: k x 2, NaN if a row is empty.
 void barycentric_projection(std::span<const double> plan_rows, std::span<const double> target, std::span<double> moved);

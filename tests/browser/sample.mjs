@@ -4,13 +4,13 @@
 //   hostile.html   the same, with HTML and odd text wherever a string of somebody's data may be
 //   bare.html      without a chart library: tables only
 //   edges.html     little, nothing, one, equal, huge: what data can also be
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const web = join(here, '../../src/report/web');
-const library = process.env.CHART_LIBRARY || join(web, 'node_modules/echarts/dist/echarts.min.js');
+const library = process.env.CHART_LIBRARY || join(web, '../../../build/web/charts.js');
 
 export const HOSTILE = [
   '<script>alert(1)</script>',
@@ -27,7 +27,7 @@ function pageScript() {
   return `(() => {\n'use strict';\n${parts.join('')}})();\n`;
 }
 
-export const hasChartLibrary = () => existsSync(library);
+export const hasChartLibrary = () => existsSync(library) && statSync(library).size > 0;
 
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text) => String(text).replace(/[&<>"]/g, (character) => ENTITIES[character]);

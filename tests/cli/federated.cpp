@@ -70,6 +70,7 @@ void expect_sound_clients(const Json& summary, std::size_t clients) {
   ASSERT_EQ(summary["clients"].size(), clients);
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
+  double compute_seconds = 0;
   std::size_t next_row = 0;
   for (std::size_t k = 0; k < clients; ++k) {
     SCOPED_TRACE("client " + std::to_string(k));
@@ -79,9 +80,9 @@ void expect_sound_clients(const Json& summary, std::size_t clients) {
     next_row = client["rows"][1];
     sent += client["bytes_sent"].get<std::uint64_t>();
     received += client["bytes_received"].get<std::uint64_t>();
-    EXPECT_GE(client["compute_seconds"], 0);
-    EXPECT_GE(client["communication_seconds"], 0);
+    compute_seconds += client["compute_seconds"].get<double>();
     if (clients > 1) {
+      EXPECT_GT(client["communication_seconds"], 0);
       EXPECT_GT(client["bytes_sent"], 0);
       EXPECT_GT(client["bytes_received"], 0);
     }
@@ -93,6 +94,7 @@ void expect_sound_clients(const Json& summary, std::size_t clients) {
   }
   EXPECT_EQ(summary["rows"], next_row);
   EXPECT_EQ(sent, received);
+  EXPECT_GT(compute_seconds, 0);  // of the server alone, in a simulated star
   if (clients == 1) {
     EXPECT_EQ(sent, 0U);
     EXPECT_EQ(summary["exchanges"], 0);

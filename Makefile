@@ -16,8 +16,7 @@ BENCH_ARGS ?=
 .NOTPARALLEL:
 .PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick \
         bench bench-gpu bench-python reproduce reproduction-page python python-stress python-asan python-build wheel \
-        portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-gpu packages-build \
-        packages-lint packages-clang packages-browser packages-python
+        portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-tests with-gpu
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +31,7 @@ test: build ## Build and run the tests
 test-simd: build ## Run the tests that do arithmetic under every other instruction set (SIMD_VARIANTS="avx2 baseline")
 	TEST_JOBS=$(TEST_JOBS) scripts/test-simd.sh build $(SIMD_VARIANTS)
 
-test-browser: build/build.ninja packages-browser ## Look at reports with Chromium; screenshots in build/browser/screenshots
+test-browser: with-tests packages-browser ## Look at reports with Chromium; screenshots in build/browser/screenshots
 	npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund --loglevel=error
 	cmake --build --preset release --target fedsinkhorn-cli
 	BROWSER_TESTS=required ctest --preset release -R '^browser\.' -V
@@ -60,7 +59,7 @@ python-build: build/build.ninja packages-python
 
 # In a folder of its own, without MPI. Python itself is not instrumented, so the sanitizers, which GCC has as shared
 # libraries, come first into the process. What Python never frees looks like leaks, which are not looked for.
-python-asan: packages-build packages-python ## The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
+python-asan: packages-program packages-python ## The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --fresh --preset asan -B build-asan-python -DCMAKE_CXX_COMPILER=g++ -DFEDSINKHORN_PYTHON=ON \
 	  -DPython_EXECUTABLE=$(PYTHON) -DFEDSINKHORN_MPI=OFF -DFEDSINKHORN_TESTS=OFF > /dev/null
 	cmake --build build-asan-python --target fedsinkhorn-python-package
@@ -74,7 +73,7 @@ bench-python: python-build ## Time calls from Python beside calls from C++ and P
 	PYTHONPATH=build/python $(PYTHON) bench/python/bench.py build/fedsinkhorn-calls $(PYTHON_BENCH_ARGS)
 
 # Without MPI: a program has one MPI, that of its mpi4py, and it cannot be carried along.
-wheel: packages-build packages-python ## A wheel that carries its libraries, in dist/
+wheel: packages-program packages-python ## A wheel that carries its libraries, in dist/
 	FEDSINKHORN_CMAKE_ARGS="-DFEDSINKHORN_PYTHON_CARRIES=ON -DFEDSINKHORN_MPI=OFF" FEDSINKHORN_BUILD_FOLDER=build-wheel \
 	  $(PYTHON) -m pip wheel . --no-build-isolation --no-deps --no-index --wheel-dir dist
 
@@ -85,11 +84,11 @@ torture-quick: torture-build ## The same with 150 problems
 	build/fedsinkhorn-torture --cases 150 --seed $(TORTURE_SEED) --program build/fedsinkhorn
 
 CHAOS_SEED ?= 1
-chaos: build/build.ninja ## 60 random kills and stops of runs under mpirun (CHAOS_SEED=1)
+chaos: with-tests ## 60 random kills and stops of runs under mpirun (CHAOS_SEED=1)
 	cmake --build --preset release --target fedsinkhorn-cli
 	scripts/chaos.py --runs 60 --seed $(CHAOS_SEED)
 
-chaos-quick: build/build.ninja ## A dozen of them, always the same
+chaos-quick: with-tests ## A dozen of them, always the same
 	cmake --build --preset release --target fedsinkhorn-cli
 	scripts/chaos.py --runs 12 --seed 101
 
@@ -148,7 +147,7 @@ format: packages-lint ## Format all sources in place
 format-check: packages-lint ## Fail if a source is not formatted
 	@$(sources) | xargs -0 clang-format --dry-run -Werror
 
-lint: build/build.ninja packages-lint ## Run clang-tidy over all sources (LINT_FOLDER=src: over those alone)
+lint: with-tests packages-lint ## Run clang-tidy over all sources (LINT_FOLDER=src: over those alone)
 	@ninja -C build build.ninja > /dev/null
 	@FOLDER=$(LINT_FOLDER) scripts/lint.sh build
 
@@ -159,57 +158,50 @@ clean: ## Remove everything built
 	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz build-wheel build-asan-python \
 	  dist demo-output studies
 
-build: build/build.ninja
+build: with-tests
 	cmake --build --preset release
 
-# Configured once; from then on ninja sees to it that changed CMake files are read again.
-build/build.ninja: CMakePresets.json | packages-build
-	cmake --preset release
+# Configured once, for the program alone; from then on ninja sees to it that changed CMake files are read again.
+build/build.ninja: CMakePresets.json | packages-program
+	cmake --preset release -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF
 	@touch $@
 
-torture-build: build/build.ninja
+# From then on build/ has the tests and the benches as well, and MPI.
+with-tests: build/build.ninja packages-tests
+	@grep -qs FEDSINKHORN_TESTS:BOOL=ON build/CMakeCache.txt || \
+	  cmake --preset release -DFEDSINKHORN_TESTS=ON -DFEDSINKHORN_BENCH=ON
+
+torture-build: with-tests
 	cmake --build --preset release --target fedsinkhorn-cli fedsinkhorn-torture
 
 # From then on build/ has the CUDA backend, if there is a compiler for it, with a device or without.
-with-gpu: build/build.ninja
+with-gpu: with-tests
 	cmake --preset release -DFEDSINKHORN_CUDA=COMPILER
 
-build-portable/build.ninja: CMakePresets.json | packages-build
+build-portable/build.ninja: CMakePresets.json | packages-tests packages-program
 	cmake --preset portable
 	@touch $@
 
 # Anew: of a folder that another compiler was used in, CMake forgets all settings, sanitizers among them.
-build-asan/build.ninja: CMakePresets.json | packages-build packages-clang
+build-asan/build.ninja: CMakePresets.json | packages-program packages-tests packages-clang
 	cmake --fresh --preset asan
 	@touch $@
 
-build-tsan/build.ninja: CMakePresets.json | packages-build
+build-tsan/build.ninja: CMakePresets.json | packages-program packages-tests
 	cmake --preset tsan
 	@touch $@
 
-build-clang/build.ninja: CMakePresets.json | packages-build packages-clang
+build-clang/build.ninja: CMakePresets.json | packages-program packages-tests packages-clang
 	cmake --preset clang
 	@touch $@
 
 # Without CUDA and MPI: nothing under test uses them.
-build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-build packages-clang
+build-fuzz/build.ninja: fuzz/CMakeLists.txt | packages-program packages-clang
 	cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" \
 	  -DFEDSINKHORN_FUZZ=ON -DFEDSINKHORN_TESTS=OFF -DFEDSINKHORN_BENCH=OFF \
 	  -DFEDSINKHORN_CUDA=OFF -DFEDSINKHORN_MPI=OFF -DFEDSINKHORN_SANITIZE=fuzzer-no-link,address,undefined
 	@touch $@
 
-packages-build:
-	@scripts/install-packages.sh build
-
-packages-lint:
-	@scripts/install-packages.sh lint
-
-packages-clang:
-	@scripts/install-packages.sh clang
-
-packages-browser:
-	@scripts/install-packages.sh browser
-
-packages-python:
-	@scripts/install-packages.sh python
+packages-%:
+	@scripts/install-packages.sh $*

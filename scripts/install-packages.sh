@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that one or more groups need and that are not there yet.
-#   scripts/install-packages.sh build|lint|clang|browser|python|bench-peers ...
+#   scripts/install-packages.sh program|mpi|tests|lint|clang|browser|python|bench-peers ...
 # With nothing missing, apt-get is not called. FEDSINKHORN_SKIP_PACKAGES=1 skips the check, for systems without dpkg
 # whose packages go by other names.
 set -euo pipefail
 
 # package, or package=command when a command of that name from anywhere else will do.
-build=(g++=g++ cmake=cmake ninja-build=ninja libhwy-dev libopenblas-serial-dev libcli11-dev nlohmann-json3-dev
-       libfmt-dev libboost-dev libmpfr-dev libgmp-dev libsodium-dev libcsv-dev libcpp-httplib-dev
-       libgtest-dev libvalijson-dev libglpk-dev libopenmpi-dev openmpi-bin pkg-config=pkg-config python3=python3 npm=npm)
+program=(g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config libhwy-dev libopenblas-serial-dev libcli11-dev
+         nlohmann-json3-dev libfmt-dev libboost-dev libmpfr-dev libgmp-dev libsodium-dev libcsv-dev libcpp-httplib-dev)
+mpi=(libopenmpi-dev openmpi-bin)
+tests=("${mpi[@]}" libgtest-dev libvalijson-dev libglpk-dev python3=python3)
 lint=(clang-format=clang-format clang-tidy=clang-tidy)
 clang=(clang=clang++ libclang-rt-14-dev)
 browser=(npm=npm chromium=chromium)
 python=(python3-dev pybind11-dev libdlpack-dev python3-numpy python3-pip python3-setuptools python3-wheel python3-pytest
-        python3-hypothesis python3-tqdm python3-pot python3-torch python3-sklearn python3-mpi4py openmpi-bin
+        python3-hypothesis python3-tqdm python3-pot python3-torch python3-sklearn python3-mpi4py "${mpi[@]}"
         python3-matplotlib)
 # Only to time other solvers beside ours: nothing else needs these, and no other target asks for them.
 bench_peers=(python3-numpy python3-pot python3-torch python3-mpi4py libopenblas0-pthread)
@@ -23,19 +24,14 @@ fail() {
   exit 1
 }
 
+groups=(program mpi tests lint clang browser python bench-peers)
 wanted=()
 for group in "$@"; do
-  case $group in
-    build) wanted+=("${build[@]}") ;;
-    lint) wanted+=("${lint[@]}") ;;
-    clang) wanted+=("${clang[@]}") ;;
-    browser) wanted+=("${browser[@]}") ;;
-    python) wanted+=("${python[@]}") ;;
-    bench-peers) wanted+=("${bench_peers[@]}") ;;
-    *) fail "no group '$group'; there are: build, lint, clang, browser, python, bench-peers" ;;
-  esac
+  [[ " ${groups[*]} " == *" $group "* ]] || fail "no group '$group'; there are: ${groups[*]}"
+  declare -n packages=${group//-/_}
+  wanted+=("${packages[@]}")
 done
-((${#wanted[@]})) || fail "name a group: build, lint, clang, browser, python, bench-peers"
+((${#wanted[@]})) || fail "name a group: ${groups[*]}"
 [[ ${FEDSINKHORN_SKIP_PACKAGES:-} ]] && exit 0
 
 # One query for all: dpkg-query is quick, but not quick enough to be called for each.

@@ -18,7 +18,7 @@
 namespace fedsinkhorn::bench {
 namespace {
 
-constexpr std::int64_t kMostRounds = 500;
+constexpr std::int64_t kMostRounds = 600;
 constexpr std::int64_t kUsualRounds = 250;
 constexpr double kShareOfUsual = 0.95;
 constexpr double kTolerance = 1e-9;

@@ -180,6 +180,8 @@ void Newton::reject() {
   if (damping_ > kMostDamping) {
     damping_ = kMostDamping;
     wants_step_ = false;
+    // What earlier products have shown, far from here, may be what spoils the steps.
+    if (system_) system_->forget();
   }
   if (rejected_ > kRejectionsForFree + accepted_) wants_step_ = false;
   is_proposal_ = false;

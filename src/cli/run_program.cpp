@@ -1,3 +1,5 @@
+#include "cli/run_program.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -104,7 +106,9 @@ int run_command(int argc, char** argv) {
   return status;
 }
 
-int guarded_run(int argc, char** argv) {
+}  // namespace
+
+int run_program(int argc, char** argv) {
   try {
     return run_command(argc, argv);
   } catch (const InputError& error) {
@@ -135,12 +139,4 @@ int guarded_run(int argc, char** argv) {
   }
 }
 
-}  // namespace
 }  // namespace fedsinkhorn
-
-// Skips the exit handlers of libraries: when memory is short, those of OpenBLAS wait forever for its threads.
-int main(int argc, char** argv) {
-  const int status = fedsinkhorn::guarded_run(argc, argv);
-  std::fflush(nullptr);
-  std::_Exit(status);
-}

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,6 @@ struct BadInput {
   std::vector<std::string> mentions;  // the culprit first
   Prepare prepare = {};
 };
-
-void PrintTo(const BadInput& input, std::ostream* stream) { *stream << input.command; }
 
 /// Two folders deep, since the parents must not be left behind either.
 std::string with_output(const std::string& command) { return command + " --output new/results"; }
@@ -497,40 +494,43 @@ void write_good_files(const fs::path& folder) {
   write_npy(folder / "b.npy", Values{0.25, 0.25, 0.25, 0.25}, Shape{4});
 }
 
-class BadInputTest : public ::testing::TestWithParam<BadInput> {
- protected:
-  BadInputTest() { write_good_files(folder_.path()); }
-  TemporaryFolder folder_;
-};
+void expect_refused(const BadInput& input, RunResult (*run)(const Arguments&, const RunOptions&)) {
+  const TemporaryFolder folder;
+  write_good_files(folder.path());
+  if (input.prepare) input.prepare(folder.path());
+  const auto before = files_below(folder.path());
+  const RunResult result = run(words_of(input.command), {.folder = folder.path()});
+  const auto after = files_below(folder.path());
 
-TEST_P(BadInputTest, IsRefusedInOneLine) {
-  if (GetParam().prepare) GetParam().prepare(folder_.path());
-  const auto before = files_below(folder_.path());
-  const RunResult result = run_binary(words_of(GetParam().command), {.folder = folder_.path()});
-  const auto after = files_below(folder_.path());
-
-  SCOPED_TRACE(::testing::PrintToString(result));
-  ASSERT_EQ(result.status, 2);
+  SCOPED_TRACE(input.name + ": " + input.command + "\n" + ::testing::PrintToString(result));
+  EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.out, "");
   EXPECT_TRUE(result.err.starts_with("fedsinkhorn: "));
   EXPECT_TRUE(result.err.ends_with("\n"));
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
-  for (const std::string& text : GetParam().mentions) {
+  for (const std::string& text : input.mentions) {
     EXPECT_NE(result.err.find(text), std::string::npos) << "does not mention " << text;
   }
   EXPECT_EQ(names_of(before), names_of(after));
   EXPECT_TRUE(before == after) << "the content of a file changed";
 }
 
-std::string name_of_bad_input(const ::testing::TestParamInfo<BadInput>& info) { return info.param.name; }
+TEST(BadInputTest, IsRefusedInOneLine) {
+  for (const auto& inputs : {unreadable_files(), bad_values(), bad_flags(), bad_asynchrony(), bad_simulations(),
+                             bad_generations(), too_large()}) {
+    for (const BadInput& input : inputs) expect_refused(input, run_here);
+  }
+}
 
-INSTANTIATE_TEST_SUITE_P(File, BadInputTest, ::testing::ValuesIn(unreadable_files()), name_of_bad_input);
-INSTANTIATE_TEST_SUITE_P(Values, BadInputTest, ::testing::ValuesIn(bad_values()), name_of_bad_input);
-INSTANTIATE_TEST_SUITE_P(Flags, BadInputTest, ::testing::ValuesIn(bad_flags()), name_of_bad_input);
-INSTANTIATE_TEST_SUITE_P(Async, BadInputTest, ::testing::ValuesIn(bad_asynchrony()), name_of_bad_input);
-INSTANTIATE_TEST_SUITE_P(Simulated, BadInputTest, ::testing::ValuesIn(bad_simulations()), name_of_bad_input);
-INSTANTIATE_TEST_SUITE_P(Generate, BadInputTest, ::testing::ValuesIn(bad_generations()), name_of_bad_input);
-INSTANTIATE_TEST_SUITE_P(TooLarge, BadInputTest, ::testing::ValuesIn(too_large()), name_of_bad_input);
+TEST(BadInputTest, IsRefusedByTheProgramItself) {
+  for (const std::string command :
+       {"solve", "generate", "generate-market", "risk", "report", "demo", "privacy account", "privacy calibrate",
+        "privacy explain", "privacy key", "calibrate", "predict", "plan", "info"}) {
+    expect_refused({command, command + " --no-such-flag", {"--no-such-flag"}}, run_binary);
+  }
+  expect_refused({"File", solve("--cost missing.npy --epsilon 0.1"), {"missing.npy"}}, run_binary);
+  expect_refused({"Value", solve_cost("--tolerance -1"), {"--tolerance"}}, run_binary);
+}
 
 class BadInputFolderTest : public ::testing::Test {
  protected:

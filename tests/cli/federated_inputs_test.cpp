@@ -291,7 +291,9 @@ class MisfitTest : public PartsTest, public ::testing::WithParamInterface<Misfit
     const std::vector<std::string> before = snapshot(folder());
     std::string command = "solve " + GetParam().command + " --epsilon 0.1";
     if (command.find("--output") == std::string::npos) command += " --output new/results";
-    const RunResult result = run_on(transport, kClients, command);
+    const std::string clients = " --clients " + std::to_string(kClients);
+    const RunResult result = transport == Transport::mpi ? run_on(transport, kClients, command)
+                                                         : run_here(words_of(command + clients), {.folder = folder()});
     expect_refused(result, GetParam().mentions, before);
     EXPECT_EQ(result.out.find("iterations"), std::string::npos) << result;
   }

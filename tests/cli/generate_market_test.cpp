@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 class GenerateMarketTest : public ::testing::Test {
  protected:
   [[nodiscard]] RunResult run(const std::string& rest) const {
-    return run_binary(words_of("generate-market " + rest), {.folder = folder_.path()});
+    return run_here(words_of("generate-market " + rest), {.folder = folder_.path()});
   }
   [[nodiscard]] fs::path file(const std::string& name) const { return folder_.path() / name; }
 

@@ -37,7 +37,7 @@ class NumbersTest : public ::testing::Test {
     return values;
   }
   [[nodiscard]] RunResult run(const std::string& command) const {
-    return run_binary(words_of(command), {.folder = folder_.path()});
+    return run_here(words_of(command), {.folder = folder_.path()});
   }
   [[nodiscard]] nlohmann::json summary() const { return read_json(folder_.path() / "r" / "summary.json"); }
   [[nodiscard]] Values values_of(const std::string& name) const { return read_npy(folder_.path() / name).values; }

@@ -38,7 +38,7 @@ class OptionTableTest : public ::testing::Test {
     if (!option.used_by.field.empty() && option.used_by.field != "method") {
       command += fmt::format(" --{} {}", option.used_by.field, option.used_by.names.front());
     }
-    return run_binary(words_of(command + " " + value), {.folder = folder_.path()});
+    return run_here(words_of(command + " " + value), {.folder = folder_.path()});
   }
   [[nodiscard]] nlohmann::json summary() const {
     nlohmann::json json = read_json(folder_.path() / "r/summary.json");
@@ -89,7 +89,7 @@ TEST_F(OptionTableTest, WhatIsOutOfRangeIsRefusedWithTheFlag) {
 }
 
 TEST_F(OptionTableTest, HelpIsThatOfTheTable) {
-  const std::string help = run_binary(words_of("help solve"), {.folder = folder_.path()}).out;
+  const std::string help = run_here(words_of("help solve"), {.folder = folder_.path()}).out;
   for (const OptionEntry& option : option_table()) {
     EXPECT_NE(help.find(std::string(option.flags) + " "), std::string::npos) << option.flags;
     EXPECT_NE(help.find(option.help), std::string::npos) << option.help;

@@ -26,7 +26,7 @@ class OptionsTest : public ::testing::Test {
   }
 
   [[nodiscard]] RunResult run(const std::string& command) const {
-    return run_binary(words_of(command), {.folder = folder_.path()});
+    return run_here(words_of(command), {.folder = folder_.path()});
   }
 
   [[nodiscard]] nlohmann::json summary_of(const std::string& rest) const {

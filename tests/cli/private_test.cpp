@@ -208,7 +208,8 @@ class PrivateRefusal : public PrivateTest, public ::testing::WithParamInterface<
 
 TEST_P(PrivateRefusal, IsOneLine) {
   const auto before = snapshot(folder());
-  expect_refused(run(solve(GetParam().flags, "new/results")), GetParam().mentions, before);
+  const RunResult result = run_here(words_of(solve(GetParam().flags, "new/results")), {.folder = folder()});
+  expect_refused(result, GetParam().mentions, before);
 }
 
 std::string name_of_refusal(const ::testing::TestParamInfo<RefusedFlags>& info) { return info.param.name; }

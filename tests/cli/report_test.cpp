@@ -23,7 +23,7 @@ using testing::has;
 class ReportCommand : public ::testing::Test {
  protected:
   [[nodiscard]] RunResult run(const std::string& line) const {
-    return run_binary(words_of(line), {.folder = folder_.path()});
+    return run_here(words_of(line), {.folder = folder_.path()});
   }
   /// Points in the plane, solved; flags are added.
   void solve(const std::string& flags) const {

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -25,6 +26,7 @@
 #include <system_error>
 #include <thread>
 
+#include "cli/run_program.hpp"
 #include "support/mpirun_status.hpp"
 #include "support/summary_schema.hpp"
 
@@ -77,6 +79,32 @@ class Pipe {
     end = -1;
   }
   std::array<int, 2> ends_{-1, -1};
+};
+
+/// As long as it lives, what is written to the stream goes to the text.
+class Redirected {
+ public:
+  Redirected(std::FILE* stream, std::string& text) : stream_(stream), text_(text), own_(::dup(::fileno(stream))) {
+    std::fflush(stream_);
+    if (file_ == nullptr || own_ < 0) throw std::runtime_error("cannot redirect a stream");
+    ::dup2(::fileno(file_), ::fileno(stream_));
+  }
+  ~Redirected() {
+    std::fflush(stream_);
+    ::dup2(own_, ::fileno(stream_));
+    ::close(own_);
+    std::rewind(file_);
+    for (int c = std::fgetc(file_); c != EOF; c = std::fgetc(file_)) text_ += static_cast<char>(c);
+    std::fclose(file_);
+  }
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
+
+ private:
+  std::FILE* stream_;
+  std::string& text_;
+  int own_;
+  std::FILE* file_ = std::tmpfile();
 };
 
 class SpawnPlan {
@@ -171,7 +199,7 @@ void expect_sound_summaries(const std::map<fs::path, fs::file_time_type>& before
   }
 }
 
-RunResult run_program(const Arguments& program, const std::vector<std::string>& settings, const RunOptions& options) {
+RunResult run_child(const Arguments& program, const std::vector<std::string>& settings, const RunOptions& options) {
   const auto summaries_before = summaries_in(options.folder);
   Pipe out;
   Pipe err;
@@ -247,7 +275,25 @@ std::ostream& operator<<(std::ostream& stream, const RunResult& result) {
 RunResult run_binary(const Arguments& arguments, const RunOptions& options) {
   Arguments program = {FEDSINKHORN_BINARY};
   program.insert(program.end(), arguments.begin(), arguments.end());
-  return run_program(program, {}, options);
+  return run_child(program, {}, options);
+}
+
+RunResult run_here(const Arguments& arguments, const RunOptions& options) {
+  Arguments program = {FEDSINKHORN_BINARY};
+  program.insert(program.end(), arguments.begin(), arguments.end());
+  std::vector<char*> words;
+  for (std::string& word : program) words.push_back(word.data());
+  words.push_back(nullptr);
+  RunResult result;
+  const fs::path before = fs::current_path();
+  if (!options.folder.empty()) fs::current_path(options.folder);
+  {
+    const Redirected out(stdout, result.out);
+    const Redirected err(stderr, result.err);
+    result.status = run_program(static_cast<int>(program.size()), words.data());
+  }
+  fs::current_path(before);
+  return result;
 }
 
 #ifdef FEDSINKHORN_MPIRUN
@@ -272,7 +318,7 @@ RunResult run_ranks(const std::vector<Ranks>& parts, const RunOptions& options) 
     program.emplace_back(FEDSINKHORN_BINARY);
     program.insert(program.end(), part.arguments.begin(), part.arguments.end());
   }
-  RunResult result = run_program(program, settings, options);
+  RunResult result = run_child(program, settings, options);
   result.status = testing::status_of_ranks(result.status, result.err);
   return result;
 }

@@ -119,7 +119,7 @@ std::vector<std::string> complaints(const std::vector<std::vector<double>>& item
     }
     clients.barrier();
   };
-  run_on_threads(items.size(), Seconds(20), body);
+  run_on_threads(items.size(), Seconds(60), body);
   return lines;
 }
 

@@ -124,7 +124,7 @@ TEST_F(Fingerprints, AreReadLineByLine) {
 std::string complaint(const std::array<Trust, 2>& trust) {
   std::string line;
   try {
-    run_on_threads(2, Seconds(20), [&](Communicator& communicator) {
+    run_on_threads(2, Seconds(60), [&](Communicator& communicator) {
       SecureSums sums(make_peer_summing(communicator), trust[communicator.rank()]);
       std::vector<double> numbers = {1.5};
       sums.add_up(Payload::sum, kStatistic, numbers);
@@ -311,7 +311,7 @@ class SwappingSumming final : public Summing {
 TEST(SignatureOfAnotherClient, IsRefused) {
   const std::array<Identity, 3> identities = {new_identity(), new_identity(), new_identity()};
   const auto run = [&](const auto& make_summing) {
-    run_on_threads(3, Seconds(20), [&](Communicator& communicator) {
+    run_on_threads(3, Seconds(60), [&](Communicator& communicator) {
       const SecureSums sums(make_summing(communicator), {.own = identities[communicator.rank()]});
     });
   };
@@ -356,7 +356,7 @@ TEST(StolenKeys, OpenNoEarlierRun) {
   std::array<PublicKey, 2> public_of_session{};
   std::string introductions;
   Word masked = 0;
-  run_on_threads(2, Seconds(20), [&](Communicator& communicator) {
+  run_on_threads(2, Seconds(60), [&](Communicator& communicator) {
     const std::size_t me = communicator.rank();
     testing::draw_as_client(me);
     crypto_box_keypair(public_of_session[me].data(), of_session[me].data());

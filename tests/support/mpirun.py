@@ -3,20 +3,23 @@
 
 Open MPI 4.1 with PMIx 4.2 now and then does not end when it has ended all ranks: in PMIx_server_finalize it crashes, or
 a thread waits for one that waits for a lock (once in twenty times under load, after ranks were killed). A process of
-its own watches: ten seconds after the last rank, mpirun gets the signal of that crash, says where it is, and tests treat
-both alike (mpirun_status.hpp).
+its own watches: if mpirun is there ten seconds after the last rank, or does not take note of a dead one for half a
+minute, it gets the signal of that crash and says where it is. Where that hangs, too, it is killed with all its ranks, and
+this says so in its place. Tests treat all of these alike (mpirun_status.hpp).
 """
 import os
 import signal
 import sys
 import time
 
-GRACE = 10  # seconds
+GRACE = 10  # seconds after the last rank
+GRACE_OF_DEAD = 30  # seconds that a rank may be dead while others live
+GRACE_OF_CRASH = 5  # seconds to crash in
 
 
-def states_of_children(parent):
-    """Of each child its state, Z for one that is dead."""
-    states = []
+def children_of(parent):
+    """State of each child by its number, Z for one that is dead."""
+    states = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
@@ -26,24 +29,52 @@ def states_of_children(parent):
         except (OSError, ValueError):
             continue  # gone meanwhile
         if int(its_parent) == parent:
-            states.append(state)
+            states[int(name)] = state
     return states
 
 
-def watch(mpirun):
+def is_there(process):
+    return os.path.exists(f"/proc/{process}")
+
+
+def wait_until_stuck(mpirun):
+    """Returns whether it is; else it has ended."""
     had_ranks = False
-    alone_since = None
-    while os.path.exists(f"/proc/{mpirun}"):
-        has_ranks = any(state != "Z" for state in states_of_children(mpirun))
+    stuck_since = None
+    while is_there(mpirun):
+        states = children_of(mpirun).values()
+        has_ranks = any(state != "Z" for state in states)
         had_ranks = had_ranks or has_ranks
-        if has_ranks or not had_ranks:
-            alone_since = None
-        elif alone_since is None:
-            alone_since = time.monotonic()
-        elif time.monotonic() - alone_since > GRACE:
-            os.kill(mpirun, signal.SIGSEGV)
-            return
+        if had_ranks and (not has_ranks or "Z" in states):
+            stuck_since = stuck_since or time.monotonic()
+            if time.monotonic() - stuck_since > (GRACE_OF_DEAD if has_ranks else GRACE):
+                return True
+        else:
+            stuck_since = None
         time.sleep(0.5)
+    return False
+
+
+def say_for(process, line):
+    try:
+        stream = os.open(f"/proc/{process}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+        os.write(stream, line.encode())
+    except OSError:  # nobody listens
+        pass
+
+
+def watch(mpirun):
+    if not wait_until_stuck(mpirun):
+        return
+    os.kill(mpirun, signal.SIGSEGV)
+    end = time.monotonic() + GRACE_OF_CRASH
+    while is_there(mpirun) and time.monotonic() < end:
+        time.sleep(0.5)
+    if is_there(mpirun):
+        ranks = children_of(mpirun)
+        say_for(mpirun, "mpirun hung, as in PMIx_server_finalize, and was killed\n")
+        for process in (mpirun, *ranks):
+            os.kill(process, signal.SIGKILL)
 
 
 def start_watching(mpirun):
@@ -58,7 +89,10 @@ def start_watching(mpirun):
         for stream in range(3):
             os.dup2(nothing, stream)
         os.closerange(3, 1024)
-        watch(mpirun)
+        try:
+            watch(mpirun)
+        except OSError:  # it ended meanwhile
+            pass
     os._exit(0)
 
 

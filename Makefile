@@ -16,7 +16,7 @@ BENCH_ARGS ?=
 .NOTPARALLEL:
 .PHONY: help demo test test-simd test-browser test-gpu build-gpu torture torture-quick torture-build chaos chaos-quick \
         bench bench-gpu bench-python reproduce reproduction-page python python-stress python-asan python-build wheel \
-        portable asan tsan tsan-comm clang fuzz format format-check lint install clean build with-tests with-gpu
+        portable asan asan-all tsan tsan-comm clang fuzz format format-check lint install clean coverage flaky check nightly build with-tests with-gpu
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,10 +110,16 @@ bench-gpu: with-gpu ## Build and run the benchmarks of the CUDA backend, and of 
 portable: build-portable/build.ninja ## Build the program for machines without these packages (build-portable/, with lib/)
 	cmake --build --preset portable --target fedsinkhorn-cli
 
-# With clang: it compiles this faster than GCC does, and its warnings are seen on the way.
+# With clang: it compiles this faster than GCC does, and its warnings are seen on the way. The rooms that parse,
+# communicate and compute.
+SANITIZED = core io comm simd kernel problem topology solve risk watch cli
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer, but for slow tests
+	cmake --build --preset asan --target $(addprefix test-,$(SANITIZED)) comm-mpi-conformance comm-mpi-guest
+	ctest --preset asan -j $(TEST_JOBS) -R '^($(subst $() ,|,$(strip $(SANITIZED))))\.' -LE slow
+
+asan-all: build-asan/build.ninja ## The same with all tests of all rooms
 	cmake --build --preset asan
-	ctest --preset asan -j $(TEST_JOBS) -LE slow
+	ctest --preset asan -j $(TEST_JOBS)
 
 # Only what has threads: clients on threads and inner loops. MPI is not instrumented.
 tsan: tsan-comm ## Build and test clients on threads and inner loops with ThreadSanitizer
@@ -144,18 +150,38 @@ sources = find include src tests bench experiments examples fuzz python \( -name
 format: packages-lint ## Format all sources in place
 	@$(sources) | xargs -0 clang-format -i
 
-format-check: packages-lint ## Fail if a source is not formatted
+format-check: packages-lint ## Fail if a source is not formatted, includes what it must not, or has too long a function
 	@$(sources) | xargs -0 clang-format --dry-run -Werror
+	@scripts/rooms.py
+	@scripts/function_length.py
 
-lint: with-tests packages-lint ## Run clang-tidy over all sources (LINT_FOLDER=src: over those alone)
+LINT_FOLDER ?= .
+lint: with-tests packages-lint ## Run clang-tidy over what changed since the last tag (LINT_FOLDER=src; LINT_ARGS=--all)
 	@ninja -C build build.ninja > /dev/null
-	@FOLDER=$(LINT_FOLDER) scripts/lint.sh build
+	@scripts/lint.py --folder $(LINT_FOLDER) $(LINT_ARGS)
+
+FLAKY_ARGS ?=
+N ?= 20
+flaky: build ## Repeat the tests under load, N=20 times in all, and list those that failed once (goes on where it stopped)
+	scripts/flaky.py --repetitions $(N) $(FLAKY_ARGS)
+
+coverage: build-coverage/build.ninja ## Which share of the lines and branches of src/ the tests run
+	cmake --build --preset coverage
+	rm -rf build-coverage/profiles
+	LLVM_PROFILE_FILE=$(CURDIR)/build-coverage/profiles/%8m%c.profraw ctest --preset coverage -j $(TEST_JOBS)
+	scripts/coverage.py build-coverage
+
+check: ## Run .ci/run on a clean clone of HEAD; if all passed, its hash is in build/ci-passed
+	scripts/check.sh
+
+nightly: ## What takes too long for every change: all that .ci/run leaves out (hours)
+	.ci/run nightly
 
 install: build ## Install program, library and headers (PREFIX=/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean: ## Remove everything built
-	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz build-wheel build-asan-python \
+	rm -rf build build-portable build-debug build-asan build-tsan build-clang build-fuzz build-wheel build-asan-python build-coverage \
 	  dist demo-output studies
 
 build: with-tests
@@ -193,6 +219,10 @@ build-tsan/build.ninja: CMakePresets.json | packages-program packages-tests
 
 build-clang/build.ninja: CMakePresets.json | packages-program packages-tests packages-clang
 	cmake --preset clang
+	@touch $@
+
+build-coverage/build.ninja: CMakePresets.json | packages-program packages-tests packages-clang
+	cmake --preset coverage
 	@touch $@
 
 # Without CUDA and MPI: nothing under test uses them.

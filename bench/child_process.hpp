@@ -8,6 +8,9 @@
 
 namespace fedsinkhorn::bench {
 
+/// Of the children that need one: Debian's, which sees Debian's packages.
+constexpr const char* kPython = "/usr/bin/python3";
+
 /// Its standard input and output are one end of a socket, the other is held here; its errors go where ours do. Between
 /// questions the child waits in a read and takes no processor time. Used by one thread.
 class ChildProcess {

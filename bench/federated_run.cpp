@@ -17,8 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using Command = std::vector<std::string>;
 
-constexpr const char* kPython = "/usr/bin/python3";  // Debian's, which sees Debian's packages
-
 Command operator+(Command command, const Command& more) {
   command.insert(command.end(), more.begin(), more.end());
   return command;

@@ -15,7 +15,7 @@
 namespace fedsinkhorn::bench {
 namespace {
 
-constexpr double kEpsilon = 0.05;  // of the largest cost
+constexpr double kFirstRoundEpsilon = 0.05;  // of the largest cost
 constexpr double kLaterRounds = 5;
 constexpr double kFloors = 1.5;
 constexpr int kIterations = 20;
@@ -56,7 +56,7 @@ void solve_once(const Problem& problem, Precision precision, int threads, Parts&
 void verify(int threads) {
   const MatrixProblem matrix(300, 500, threads);
   Options options = plain_options(kIterations, threads);
-  const Problem problem = matrix.problem(kEpsilon);
+  const Problem problem = matrix.problem(kFirstRoundEpsilon);
   const double stored = solve(problem, options).cost.linear;
   options.precision = Precision::mixed;
   const double mixed = solve(problem, options).cost.linear;
@@ -69,7 +69,7 @@ void verify(int threads) {
 
 void measure_case(const MatrixProblem& matrix, Precision precision, const Settings& settings, bool rounds_are_goal,
                   Report& report) {
-  const Problem problem = matrix.problem(kEpsilon);
+  const Problem problem = matrix.problem(kFirstRoundEpsilon);
   const std::size_t entries = matrix.memory().size();
   const bool narrow = precision == Precision::mixed;
   const std::size_t bytes = entries * (narrow ? sizeof(float) : sizeof(double));

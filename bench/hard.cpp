@@ -26,11 +26,11 @@ constexpr std::size_t kClients = 4;  // under policy sums
 constexpr std::int64_t kMostRoundsOfSums = 10000;
 constexpr double kEpsilons[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};  // of the largest cost
 
-struct Shape {
+struct HardShape {
   std::size_t n, m;
 };
-constexpr Shape kShapes[] = {{300, 300}, {500, 400}, {100, 2000}};
-constexpr Shape kSmallShapes[] = {{60, 60}, {50, 40}, {20, 150}};
+constexpr HardShape kHardShapes[] = {{300, 300}, {500, 400}, {100, 2000}};
+constexpr HardShape kSmallShapes[] = {{60, 60}, {50, 40}, {20, 150}};
 
 Problem problem_of(const HardProblem& drawn, double epsilon) {
   Problem problem;
@@ -98,9 +98,9 @@ struct Tallies {
   }
 };
 
-Tallies tallies_of(std::string_view family, std::span<const Shape> shapes, std::uint64_t seeds, int threads) {
+Tallies tallies_of(std::string_view family, std::span<const HardShape> shapes, std::uint64_t seeds, int threads) {
   Tallies tallies;
-  for (const Shape shape : shapes) {
+  for (const HardShape shape : shapes) {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       const HardProblem drawn = hard_problem(family, shape.n, shape.m, seed);
       for (const double epsilon : kEpsilons) {
@@ -145,10 +145,10 @@ std::vector<std::string> row_of_sums(std::string_view name, const Tallies& talli
 }
 
 void measure_families(const Settings& settings, Report& report) {
-  const std::span<const Shape> shapes = settings.quick ? kSmallShapes : kShapes;
+  const std::span<const HardShape> shapes = settings.quick ? kSmallShapes : kHardShapes;
   const auto seeds = static_cast<std::uint64_t>(settings.quick ? 1 : settings.rounds(1));
   std::string sizes;
-  for (const Shape shape : shapes) sizes += fmt::format("{} x {}, ", shape.n, shape.m);
+  for (const HardShape shape : shapes) sizes += fmt::format("{} x {}, ", shape.n, shape.m);
   report.note(fmt::format("{}epsilon {} to {} of the largest cost, {} seeds, {} threads at most", sizes, kEpsilons[0],
                           *(std::end(kEpsilons) - 1), seeds, settings.threads));
   report.note(

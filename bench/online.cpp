@@ -15,7 +15,7 @@
 namespace fedsinkhorn::bench {
 namespace {
 
-constexpr double kEpsilon = 0.05;
+constexpr double kOnlineEpsilon = 0.05;
 constexpr double kMegabytes = 100;
 constexpr std::size_t kPieces = 64;
 
@@ -30,7 +30,7 @@ std::unique_ptr<Kernel> make(const Instance& instance, MakeKernel* make_kernel, 
 
 /// On fewer points, against the stored kernel in two passes.
 void verify(std::size_t dimension, int threads) {
-  const Instance instance(online_points(700, dimension), kEpsilon, threads);
+  const Instance instance(online_points(700, dimension), kOnlineEpsilon, threads);
   const auto dense = make(instance, make_dense_kernel, Precision::float64, threads);
   const auto online = make(instance, make_online_kernel, Precision::float64, threads);
   const auto mixed = make(instance, make_online_kernel, Precision::mixed, threads);
@@ -74,7 +74,7 @@ void product_tiles(std::size_t n, std::size_t dimension, int threads) {
 void measure_dimension(std::size_t n, std::size_t dimension, const Settings& settings, Report& report) {
   const int threads = settings.threads;
   verify(dimension, threads);
-  const Instance instance(online_points(n, dimension), kEpsilon, threads);
+  const Instance instance(online_points(n, dimension), kOnlineEpsilon, threads);
   const auto float64 = make(instance, make_online_kernel, Precision::float64, threads);
   const auto mixed = make(instance, make_online_kernel, Precision::mixed, threads);
   Iteration iteration64(instance, *float64);

@@ -6,11 +6,6 @@
 #include <vector>
 
 namespace fedsinkhorn::bench {
-namespace {
-
-constexpr const char* kPython = "/usr/bin/python3";  // Debian's, which sees Debian's packages
-
-}  // namespace
 
 std::optional<Peer> Peer::start(const std::string& name, const std::string& packages, const std::string& problem,
                                 double epsilon, int threads, Report& report) {

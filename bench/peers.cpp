@@ -15,7 +15,7 @@
 namespace fedsinkhorn::bench {
 namespace {
 
-constexpr double kEpsilon = 0.05;
+constexpr double kPeerEpsilon = 0.05;
 
 /// u and v as POT gets them: u = 1/n; then v = b / (K' u), u = a / (K v), again and again.
 struct Scalings {
@@ -78,10 +78,11 @@ void measure_peers(const Settings& settings, Report& report) {
   const int iterations = settings.quick ? 2 : 5;
   const std::string points = fmt::format("{}", n);
   const auto torch =
-      Peer::start("torch", "python3-torch libopenblas0-pthread", points, kEpsilon, settings.threads, report);
-  const auto pot = Peer::start("pot", "python3-pot libopenblas0-pthread", points, kEpsilon, settings.threads, report);
+      Peer::start("torch", "python3-torch libopenblas0-pthread", points, kPeerEpsilon, settings.threads, report);
+  const auto pot =
+      Peer::start("pot", "python3-pot libopenblas0-pthread", points, kPeerEpsilon, settings.threads, report);
 
-  const Instance instance(formula_points(n), kEpsilon, settings.threads);
+  const Instance instance(formula_points(n), kPeerEpsilon, settings.threads);
   DenseKernel float64(instance, Precision::float64, settings.threads);
   DenseKernel mixed(instance, Precision::mixed, settings.threads);
   constexpr int checked_iterations = 7;

@@ -15,8 +15,8 @@
 namespace fedsinkhorn::bench {
 namespace {
 
-constexpr double kEpsilon = 0.05;  // of the largest cost
-constexpr double kGoal = 2.5;
+constexpr double kSharedEpsilon = 0.05;  // of the largest cost
+constexpr double kSharedGoal = 2.5;
 
 struct Case {
   std::size_t n;
@@ -47,7 +47,7 @@ void measure_shared(const Settings& settings, Report& report) {
     const std::size_t n = settings.quick ? c.n / 10 : c.n;
     const int iterations = settings.quick ? 11 : c.iterations;
     const MatrixProblem matrix(n, n, settings.threads);
-    const Problem problem = matrix.problem(kEpsilon);
+    const Problem problem = matrix.problem(kSharedEpsilon);
     std::vector<double> costs;
     const auto measure = [&] { return iteration_seconds(problem, iterations, settings.threads, costs); };
     const Contender contenders[] = {
@@ -68,7 +68,7 @@ void measure_shared(const Settings& settings, Report& report) {
     const std::vector<double> ratio = ratios(timings[1].seconds, timings[0].seconds);
     table.add({fmt::format("n = {}", n), duration_text(median(timings[0].seconds)),
                duration_text(median(timings[1].seconds)), ratio_text(ratio)});
-    report.at_most(fmt::format("n = {}: iteration, disturbed / undisturbed", n), median(ratio), kGoal);
+    report.at_most(fmt::format("n = {}: iteration, disturbed / undisturbed", n), median(ratio), kSharedGoal);
   }
   report.print(table);
 }

@@ -17,15 +17,15 @@ namespace {
 constexpr std::size_t kSizes[] = {100, 200, 500, 1000};
 /// Small enough that acceleration is busy in all the iterations, large enough that epsilon need not come down in
 /// levels.
-constexpr double kEpsilon = 0.003;  // of the largest cost
-constexpr int kIterations = 40;
+constexpr double kSmallEpsilon = 0.003;  // of the largest cost
+constexpr int kSmallIterations = 40;
 constexpr double kAdded = 1;  // iterations
 
 constexpr std::size_t kPotSize = 200;
 constexpr double kPotEpsilon = 0.01;
 constexpr double kShareOfPot = 1.0 / 3;
 
-Options options_for(const char* method, int threads) {
+Options options_of_small(const char* method, int threads) {
   Options options;
   options.backend = "cpu";
   options.method = method;
@@ -35,17 +35,17 @@ Options options_for(const char* method, int threads) {
 
 /// An iteration, without the first.
 double iteration_seconds(const Problem& problem, const char* method, int threads) {
-  Options options = options_for(method, threads);
+  Options options = options_of_small(method, threads);
   options.tolerance = 0;
-  options.max_iterations = kIterations;
+  options.max_iterations = kSmallIterations;
   const Result result = solve(problem, options);
-  if (result.trace.size() != kIterations) throw std::runtime_error("small: the solve did not run its budget");
-  return (result.trace.back().seconds - result.trace[1].seconds) / (kIterations - 2);
+  if (result.trace.size() != kSmallIterations) throw std::runtime_error("small: the solve did not run its budget");
+  return (result.trace.back().seconds - result.trace[1].seconds) / (kSmallIterations - 2);
 }
 
 /// The accelerated solver and the plain one have the same solution.
 void verify(const Problem& problem, int threads) {
-  Options options = options_for("auto", threads);
+  Options options = options_of_small("auto", threads);
   options.tolerance = 1e-11;
   const Result accelerated = solve(problem, options);
   options.method = "sinkhorn";
@@ -59,12 +59,12 @@ void verify(const Problem& problem, int threads) {
 void measure_acceleration(const Settings& settings, Report& report) {
   const int threads = settings.threads;
   const RoundRobin rounds{settings.rounds(31), 2};
-  report.note(fmt::format("epsilon {}, {} iterations of a solve(), {} threads at most, {} rounds", kEpsilon,
-                          kIterations, threads, rounds.rounds));
+  report.note(fmt::format("epsilon {}, {} iterations of a solve(), {} threads at most, {} rounds", kSmallEpsilon,
+                          kSmallIterations, threads, rounds.rounds));
   Table table({"", "sinkhorn", "auto", "added", "added / iteration (middle 80 %)"});
   for (const std::size_t n : kSizes) {
     const MatrixProblem matrix(n, n, threads);
-    const Problem problem = matrix.problem(kEpsilon);
+    const Problem problem = matrix.problem(kSmallEpsilon);
     verify(matrix.problem(kPotEpsilon), threads);
     const Contender contenders[] = {
         {fmt::format("n = {}, sinkhorn", n), [&] { return iteration_seconds(problem, "sinkhorn", threads); }},
@@ -87,8 +87,8 @@ void measure_whole_call(const Settings& settings, Report& report) {
   const int threads = settings.threads;
   const MatrixProblem matrix(kPotSize, kPotSize, threads);
   const Problem problem = matrix.problem(kPotEpsilon);
-  const Result plain = solve(problem, options_for("sinkhorn", threads));
-  const Result accelerated = solve(problem, options_for("auto", threads));
+  const Result plain = solve(problem, options_of_small("sinkhorn", threads));
+  const Result accelerated = solve(problem, options_of_small("auto", threads));
   require_close("small, linear cost", {accelerated.cost.linear}, {plain.cost.linear}, 1e-7);
   const TemporaryFolder folder;
   matrix.write_exchanged(folder.path());
@@ -99,7 +99,7 @@ void measure_whole_call(const Settings& settings, Report& report) {
   const auto ours = [&](const char* method) {
     return Contender{fmt::format("solve(), {}", method), [&, method] {
                        const Timer timer;
-                       for (int k = 0; k < calls; ++k) (void)solve(problem, options_for(method, threads));
+                       for (int k = 0; k < calls; ++k) (void)solve(problem, options_of_small(method, threads));
                        return timer.seconds() / calls;
                      }};
   };

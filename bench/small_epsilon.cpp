@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLarge = 0.05;  // of the largest cost, which is 1
 constexpr double kSmall = 1e-4;
-constexpr double kGoal = 1.2;
+constexpr double kSmallEpsilonGoal = 1.2;
 
 struct Solve {
   double seconds = 0;  ///< an iteration, rebuilds included; the first, done in logs whatever epsilon is, is not counted
@@ -45,14 +45,14 @@ void verify(CloudKind kind, int threads) {
   require_close("small-epsilon, linear cost", {absorbed.cost.linear}, {logs.cost.linear}, 1e-9);
 }
 
-struct Case {
+struct SmallEpsilonCase {
   const char* name;
   CloudKind kind;
   Precision precision;
 };
 
 // Clusters far apart move the potentials most. A kernel held in float32 has less room for them.
-constexpr Case kCases[] = {
+constexpr SmallEpsilonCase kSmallEpsilonCases[] = {
     {"uniform", CloudKind::uniform, Precision::float64},
     {"clusters", CloudKind::clusters, Precision::float64},
     {"uniform, mixed", CloudKind::uniform, Precision::mixed},
@@ -69,7 +69,7 @@ void measure_small_epsilon(const Settings& settings, Report& report) {
                           settings.threads, options.max_iterations, rounds));
   Table table({"", fmt::format("epsilon {}", kLarge), fmt::format("epsilon {}", kSmall), "ratio (middle 80 %)",
                "typical iterations", "rebuilds"});
-  for (const Case& c : kCases) {
+  for (const SmallEpsilonCase& c : kSmallEpsilonCases) {
     verify(c.kind, settings.threads);
     options.precision = c.precision;
     const Points points = random_points(c.kind, n, 2);
@@ -91,7 +91,8 @@ void measure_small_epsilon(const Settings& settings, Report& report) {
     table.add({c.name, duration_text(median(at_large.seconds)), duration_text(median(at_small.seconds)),
                ratio_text(ratio), ratio_text(typical), fmt::format("{}", absorptions)});
     report.timings({at_large, at_small});
-    report.at_most(fmt::format("{}: iteration at epsilon {} / at {}", c.name, kSmall, kLarge), median(ratio), kGoal);
+    report.at_most(fmt::format("{}: iteration at epsilon {} / at {}", c.name, kSmall, kLarge), median(ratio),
+                   kSmallEpsilonGoal);
   }
   report.print(table);
 }

@@ -13,7 +13,7 @@
 namespace fedsinkhorn::bench {
 namespace {
 
-std::atomic<double> drain;  // keeps the compiler from dropping the work
+std::atomic<double> spinner_drain;  // keeps the compiler from dropping the work
 
 /// Until the parent says something, or is gone.
 void spin_until_told() {
@@ -21,7 +21,7 @@ void spin_until_told() {
   while (poll(&input, 1, 0) == 0) {
     double x = 1;
     for (int k = 0; k < 200'000; ++k) x = x * 0.999 + 0.001;  // a fraction of a millisecond
-    drain = x;
+    spinner_drain = x;
   }
 }
 

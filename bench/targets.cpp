@@ -11,8 +11,8 @@
 namespace fedsinkhorn::bench {
 namespace {
 
-constexpr double kEpsilon = 0.05;
-constexpr double kGoal = 1.3;
+constexpr double kTargetsEpsilon = 0.05;
+constexpr double kTargetsGoal = 1.3;
 
 /// Q = V K' and R = U K, each divided into one call per thread.
 class Products {
@@ -78,12 +78,12 @@ void verify(const Instance& instance, DenseKernel& kernel, Products& products) {
 void measure_targets(const Settings& settings, Report& report) {
   const std::size_t n = settings.size(5000);
   const std::size_t targets = settings.quick ? 50 : 500;
-  const Instance instance(random_points(CloudKind::uniform, n, 2, targets), kEpsilon, settings.threads);
+  const Instance instance(random_points(CloudKind::uniform, n, 2, targets), kTargetsEpsilon, settings.threads);
   DenseKernel kernel(instance, Precision::float64, settings.threads);
   Products products(instance, kernel, settings.threads);
   verify(instance, kernel, products);
 
-  const Instance single_instance(random_points(CloudKind::uniform, n, 2), kEpsilon, settings.threads);
+  const Instance single_instance(random_points(CloudKind::uniform, n, 2), kTargetsEpsilon, settings.threads);
   Iteration iteration(instance, kernel.kernel());
   Iteration single(single_instance, kernel.kernel());  // same points, so the same kernel
   iteration.fused();
@@ -114,7 +114,7 @@ void measure_targets(const Settings& settings, Report& report) {
   row(timings[2].name, timings[2].seconds, 2 * flops);
   row(timings[3].name, timings[3].seconds, 2 * flops / static_cast<double>(targets));
   report.print(table);
-  report.at_most("fused iteration / two products by OpenBLAS", median(ratios(timings[2].seconds, both)), kGoal);
+  report.at_most("fused iteration / two products by OpenBLAS", median(ratios(timings[2].seconds, both)), kTargetsGoal);
 }
 
 }  // namespace fedsinkhorn::bench

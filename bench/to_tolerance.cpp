@@ -39,7 +39,7 @@ struct Level {
 };
 constexpr Level kLevels[] = {{0.05, 4, 5, 6, kPlainPot}, {0.01, 2, 10, 12, kPlainPot}, {0.001, 3, 25, 60, kStablePot}};
 
-Options options_for(const char* method, int threads) {
+Options options_to_tolerance(const char* method, int threads) {
   Options options;
   options.backend = "cpu";
   options.method = method;
@@ -182,18 +182,18 @@ void measure_level(const MatrixProblem& matrix, const std::optional<Peer>& torch
                    const Level& level, const Settings& settings, Report& report) {
   const int threads = settings.threads;
   const Problem problem = matrix.problem(level.epsilon);
-  const Result plain = solve(problem, options_for("sinkhorn", threads));
+  const Result plain = solve(problem, options_to_tolerance("sinkhorn", threads));
   (void)require_solved("sinkhorn", problem, plain, threads);
-  const Result accelerated = solve(problem, options_for("auto", threads));
+  const Result accelerated = solve(problem, options_to_tolerance("auto", threads));
   (void)require_solved("auto", problem, accelerated, threads);
-  Options brief = options_for("sinkhorn", threads);
+  Options brief = options_to_tolerance("sinkhorn", threads);
   brief.tolerance = 0;
   brief.max_iterations = kCheckedIterations;
   const Result begun = solve(problem, brief);
   const std::vector<Rival> rivals = rivals_of(torch, pot, level, problem);
 
   std::vector<Contender> contenders = {
-      {"fedsinkhorn, auto", [&] { return solve(problem, options_for("auto", threads)).wall_seconds; }}};
+      {"fedsinkhorn, auto", [&] { return solve(problem, options_to_tolerance("auto", threads)).wall_seconds; }}};
   const double longest = settings.quick ? kLongestSecondsQuick : kLongestSeconds;
   for (const Rival& rival : rivals) {
     require_same_potentials(rival.name, rival.run(kCheckedIterations).result, begun, level.epsilon);

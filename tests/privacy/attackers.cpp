@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -15,10 +14,6 @@
 
 namespace fedsinkhorn::testing {
 namespace {
-
-double product(std::span<const double> x, std::span<const double> y) {
-  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
-}
 
 bool are_finite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double x) { return std::isfinite(x); });

@@ -2,11 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace fedsinkhorn::testing {
+
+[[nodiscard]] inline double product(std::span<const double> x, std::span<const double> y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
 
 /// Equations `row . x = right`, one after the other.
 class LeastSquares {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -10,10 +9,6 @@
 
 namespace fedsinkhorn::testing {
 namespace {
-
-double product(std::span<const double> x, std::span<const double> y) {
-  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
-}
 
 /// Square and symmetric, row by row.
 struct Symmetric {
@@ -36,13 +31,13 @@ struct Symmetric {
       for (std::size_t j = 0; j < size(); ++j) rows[i][j] += factor * other.rows[i][j];
     }
   }
+  /// Of all entries.
+  friend double product(const Symmetric& x, const Symmetric& y) {
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += testing::product(x.rows[i], y.rows[i]);
+    return sum;
+  }
 };
-
-double product(const Symmetric& x, const Symmetric& y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += product(x.rows[i], y.rows[i]);
-  return sum;
-}
 
 Symmetric from_triangle(std::span<const double> triangle, std::size_t m) {
   Symmetric matrix(m);

@@ -113,7 +113,8 @@ struct ClientReport {
   std::uint64_t kernel_bytes = 0;       ///< of its blocks of K; on a device, of everything it holds there
   std::uint64_t peak_memory_bytes = 0;  ///< largest resident set of its process; clients of one process share it
   int device = -1;                      ///< number of the device it used; -1: none
-  std::uint64_t unknown = 0;            ///< policy sums: numbers in the others' data, see SumsReport
+  std::uint64_t unknown = 0;            ///< policy sums: numbers in the others' data, see SumsReport. Of another client
+                                        ///< at least: how many of its rows have mass is its secret
 };
 
 /// Policy sums: what every client has seen. Each sum is an equation about the data of all clients. A client does not
@@ -124,6 +125,7 @@ struct SumsReport {
   std::uint64_t seen = 0;      ///< numbers summed over all clients; 64 flags count as one
   std::uint64_t limit = 0;     ///< on them, the smallest of all clients; 0: none
   std::uint64_t matrices = 0;  ///< sums of matrices among them (Options::share_matrices)
+  std::uint64_t unknown = 0;   ///< least ClientReport::unknown of a client that does not have all rows itself
 };
 
 /// Releases of one kind that a client has made: numbers that neighbouring data move by at most `sensitivity` (L2), plus

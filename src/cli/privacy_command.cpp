@@ -51,9 +51,12 @@ struct ExplainArguments {
 /// What policy sums shows and leaves unknown, for sizes given.
 struct SumsCount {
   std::uint64_t each_iteration = 0;
+  std::uint64_t each_plain_iteration = 0;
   std::uint64_t unknown = 0;
   /// By then, at the latest, as many numbers have been seen.
-  [[nodiscard]] std::uint64_t determined_after() const { return (unknown + each_iteration - 1) / each_iteration; }
+  [[nodiscard]] std::uint64_t determined_after() const {
+    return (unknown + each_plain_iteration - 1) / each_plain_iteration;
+  }
 };
 
 std::optional<SumsCount> sums_count(const ExplainArguments& arguments) {
@@ -69,12 +72,14 @@ std::optional<SumsCount> sums_count(const ExplainArguments& arguments) {
   shape.targets = count.targets;
   shape.numbers_of_a_row = (count.dimension > 0 ? count.dimension : shape.columns) + (count.are_masses_uniform ? 0 : 1);
   const auto largest = static_cast<std::size_t>(std::ranges::max_element(shape.rows) - shape.rows.begin());
-  return SumsCount{numbers_each_iteration(shape, true), numbers_unknown(shape, largest)};
+  return SumsCount{numbers_each_iteration(shape, true), numbers_each_iteration(shape, false),
+                   numbers_unknown(shape, largest)};
 }
 
 std::string in_words(const SumsCount& count) {
   return fmt::format(
-      "Counted: each iteration shows {} numbers to every client (as many as columns are shown by each Newton step and "
+      "Counted: each iteration shows up to {} numbers to every client (as many as columns are shown by each Newton "
+      "step and "
       "each of its products). {} numbers of the others' rows are unknown to a client. After {} iterations at the "
       "latest the others' rows are determined in principle; `most_sums` ends a run earlier.",
       grouped(count.each_iteration), grouped(count.unknown), grouped(count.determined_after()));
@@ -210,14 +215,16 @@ void explain_disclosures(const ExplainArguments& arguments) {
 }
 
 void add_count_options(CLI::App& command, CountArguments& count) {
-  const auto number = [&](const char* flag, std::size_t& value, std::uint64_t least, const char* help) {
-    return command.add_option(flag, value, help)->transform(integer({least, std::uint64_t{1} << 31U}));
+  const auto number = [&](const char* flag, std::size_t& value, std::uint64_t least, const char* help,
+                          std::uint64_t most = std::uint64_t{1} << 31U) {
+    return command.add_option(flag, value, help)->transform(integer({least, most}));
   };
   CLI::Option* const rows = number("--rows", count.rows, 1, "With policy sums: count for n rows");
   number("--columns", count.columns, 1, "Columns m; default as many as rows")->needs(rows);
   number("--targets", count.targets, 1, "Targets N")->needs(rows)->capture_default_str();
   number("--dimension", count.dimension, 1, "Of the points that costs come from; left out: a matrix")->needs(rows);
-  number("--clients", count.clients, 2, "Clients, each with as many rows")->needs(rows);
+  constexpr std::uint64_t kMostClients = 4096;  // of one process
+  number("--clients", count.clients, 2, "Clients, each with as many rows", kMostClients)->needs(rows);
   command.add_flag("--uniform-masses", count.are_masses_uniform, "Masses of rows are no secret")->needs(rows);
 }
 

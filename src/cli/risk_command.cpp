@@ -29,8 +29,9 @@ namespace {
 constexpr std::string_view kAuto = "auto";
 
 /// Options of a solve that a search without a coupling uses, too.
-constexpr std::array<std::string_view, 9> kUsedAlways = {"tolerance", "max_iterations", "threads", "simd",   "clients",
-                                                         "transport", "policy",         "server",  "timeout"};
+constexpr std::array<std::string_view, 11> kUsedAlways = {"tolerance", "max_iterations", "threads", "simd",
+                                                          "clients",   "transport",      "policy",  "server",
+                                                          "most_sums", "share_matrices", "timeout"};
 
 void add_files(CLI::App& command, RiskFiles& files) {
   const auto add = [&](const char* flag, std::string& name, const char* help) {
@@ -144,8 +145,8 @@ void add_risk_command(CLI::App& app, int& status) {
       "A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n"
       "Without --stress-marginal, of the groups Stopping, How and Clients only --tolerance, --max-iterations, "
       "--threads,\n"
-      "--simd, --clients, --transport, --policy (open or sums), --server and --timeout are used; --tolerance is then\n"
-      "relative to the radius, and 1e-12 by default.\n" +
+      "--simd, --clients, --transport, --policy (open or sums), --server, --most-sums, --share-matrices and --timeout\n"
+      "are used; --tolerance is then relative to the radius, and 1e-12 by default.\n" +
       exit_status_text());
   command->formatter(std::make_shared<HelpFormatter>());
   add_files(*command, arguments->files);

@@ -19,6 +19,7 @@
 #include "core/stopwatch.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "io/progress.hpp"
+#include "io/sums_report.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -162,6 +163,9 @@ int find_worst_case(RiskArguments arguments, Clients& clients) {
   delivery.write(result, data);
   if (result.this_client == 0) {
     if (!arguments.solve.quiet) print_risk(stdout, result, data, arguments.solve.output.folder);
+    if (arguments.solve.quiet && are_rows_determined({result.sums, result.client_count})) {
+      fmt::print(stderr, "fedsinkhorn: warning: {}\n", kRowsAreDetermined);
+    }
     if (arguments.solve.quiet && result.status != Status::converged) {
       fmt::print(stderr, "fedsinkhorn: {}: the transport cost is {} at radius {}\n", name_of(result.status),
                  result.worst.transport_cost, result.worst.radius);

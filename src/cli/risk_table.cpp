@@ -194,15 +194,16 @@ std::string warning_lines(const RiskResult& result) {
   const WorstCase& worst = result.worst;
   std::string text;
   const auto warn = [&](const std::string& warning) { text += risk_line("warning", warning); };
-  if (worst.status == Status::sums_limit) {
-    warn("not converged: the worst case is approximate, though the upper bound holds; allow more sums (--most-sums)");
-  } else if (worst.status != Status::converged) {
-    warn("not converged: the worst case is approximate, though the upper bound holds; try more iterations");
+  if (worst.status != Status::converged) {
+    warn(fmt::format(
+        "not converged: {}; {}",
+        result.coupling ? "the coupling is approximate" : "the worst case is approximate, though the upper bound holds",
+        worst.status == Status::sums_limit ? "allow more sums (--most-sums)" : "try more iterations"));
   }
   if (worst.status == Status::converged && result.status != Status::converged) {
     warn("some radii of the sweep were not solved, or not to the tolerance");
   }
-  if (const SumsSeen seen{result.sums, result.clients, result.client_count}; are_rows_determined(seen)) {
+  if (const SumsSeen seen{result.sums, result.client_count}; are_rows_determined(seen)) {
     warn(kRowsAreDetermined);
   }
   if (result.coupling) return text;
@@ -234,7 +235,7 @@ std::string risk_table(const RiskResult& result, const RiskSummaryData& data, co
   text += sweep_lines(result);
   if (result.client_count > 1) text += risk_line("clients", risk_clients_line(result));
   if (result.sums.seen > 0) {
-    text += risk_line("sums", sums_sentence({result.sums, result.clients, result.client_count}));
+    text += risk_line("sums", sums_sentence({result.sums, result.client_count}));
   }
   text += risk_line("time", fmt::format("{:.3g} s, {} over all pairs", result.seconds, passes(result)));
   text += risk_line("ran on", fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",

@@ -156,7 +156,7 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("", fmt::format("Newton after iteration {}: {}", result.newton.from, result.newton.reason));
   }
   if (result.clients.size() > 1) line("clients", solve_clients_line(result));
-  const SumsSeen seen{result.sums, result.clients, result.client_count};
+  const SumsSeen seen{result.sums, result.client_count};
   if (const std::string privacy = privacy_sentence(seen, options); !privacy.empty()) {
     line("policy", fmt::format("{}: {}", options.policy, privacy));
   }
@@ -198,7 +198,7 @@ std::string summary_table(const Result& result, const Options& options, double e
 void print_outcome(const Result& result, const Options& options, double epsilon, const std::string& output,
                    bool quiet) {
   if (!quiet) return fmt::print("{}", summary_table(result, options, epsilon, output));
-  if (are_rows_determined({result.sums, result.clients, result.client_count})) {
+  if (are_rows_determined({result.sums, result.client_count})) {
     fmt::print(stderr, "fedsinkhorn: warning: {}\n", kRowsAreDetermined);
   }
   if (exit_status(result.status) != kNotConverged) return;

@@ -104,7 +104,7 @@ std::string risk_summary_json(const RiskResult& result, const RiskSummaryData& d
     json["most_moved_days"].push_back(day_json(move, result, data.labels));
   }
   json["policy"] = result.policy;
-  const SumsSeen seen{result.sums, result.clients, result.client_count};
+  const SumsSeen seen{result.sums, result.client_count};
   if (result.sums.seen > 0) json["privacy"] = sums_json(seen, sums_sentence(seen));
   json["client_count"] = result.client_count;
   json["clients"] = OrderedJson::array();

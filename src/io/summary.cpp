@@ -191,7 +191,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
   add_options(json, result, options, epsilon);
   add_what_ran(json, result, options);
   if (!result.privacy.mechanism.empty()) json["privacy"] = privacy_json(result.privacy);
-  const SumsSeen seen{result.sums, result.clients, result.client_count};
+  const SumsSeen seen{result.sums, result.client_count};
   if (const std::string privacy = privacy_sentence(seen, options); !privacy.empty()) {
     json["privacy"] = options.policy == "sums" ? sums_json(seen, privacy) : OrderedJson(privacy);
   }

@@ -2,24 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/printable.hpp"
 
 namespace fedsinkhorn {
 
-std::uint64_t least_unknown(const SumsSeen& seen) {
-  if (seen.clients.empty()) return 0;
-  return std::ranges::min(seen.clients, {}, &ClientReport::unknown).unknown;
-}
-
-bool are_rows_determined(const SumsSeen& seen) {
-  const std::uint64_t unknown = least_unknown(seen);
-  return unknown > 0 && seen.sums.seen >= unknown;
-}
+bool are_rows_determined(const SumsSeen& seen) { return seen.sums.unknown > 0 && seen.sums.seen >= seen.sums.unknown; }
 
 std::string sums_sentence(const SumsSeen& seen) {
-  const std::uint64_t unknown = least_unknown(seen);
+  const std::uint64_t unknown = seen.sums.unknown;
   std::string text = fmt::format("{} numbers seen, {} unknown", grouped(seen.sums.seen), grouped(unknown));
   if (are_rows_determined(seen)) {
     text += ": the others' rows are determined in principle";
@@ -36,7 +26,7 @@ std::string sums_sentence(const SumsSeen& seen) {
 OrderedJson sums_json(const SumsSeen& seen, const std::string& sentence) {
   OrderedJson json = {{"sentence", sentence},
                       {"sums_seen", seen.sums.seen},
-                      {"unknown", least_unknown(seen)},
+                      {"unknown", seen.sums.unknown},
                       {"rows_are_determined", are_rows_determined(seen)},
                       {"matrices_summed", seen.sums.matrices}};
   if (seen.sums.limit > 0) json["most_sums"] = seen.sums.limit;

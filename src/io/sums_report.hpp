@@ -1,7 +1,6 @@
 // What a run has told other clients: in a sentence, and under policy sums in numbers (docs/privacy.md).
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "fedsinkhorn/options.hpp"
@@ -13,12 +12,9 @@ namespace fedsinkhorn {
 /// What both kinds of runs, solves and worst cases, say of it.
 struct SumsSeen {
   const SumsReport& sums;
-  std::span<const ClientReport> clients;  ///< those reported
   std::size_t client_count = 1;
 };
 
-/// Numbers that the client to which most is known does not know.
-[[nodiscard]] std::uint64_t least_unknown(const SumsSeen& seen);
 /// As many numbers were seen as are unknown: the others' rows follow from them, in principle.
 [[nodiscard]] bool are_rows_determined(const SumsSeen& seen);
 inline constexpr const char* kRowsAreDetermined =

@@ -110,7 +110,7 @@ void AbsorbedSinkhorn::finish_interrupted() {
   std::erase_if(apart_, [](const Outcome& waiting) { return waiting.iterations != 0; });
 }
 
-// With the errors of the last check; unknown ones if epsilon has yet to come down.
+// With the errors of the last check, until those of the result are known; unknown ones if epsilon has yet to come down.
 void AbsorbedSinkhorn::finish_as_it_stands(Status status) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   const Rebuilding counted(traffic_);
@@ -136,6 +136,7 @@ void AbsorbedSinkhorn::stand_again(const Standing& standing) {
     ++slot;
   }
   topology_.set_epsilon(epsilon_);
+  monitor_.forget_after(iteration_);
 }
 
 void AbsorbedSinkhorn::finish_all(Status status) {

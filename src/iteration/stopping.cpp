@@ -15,6 +15,12 @@ std::vector<TraceRow> Monitor::take_trace() {
   return std::move(trace_);
 }
 
+void Monitor::forget_after(std::int64_t iteration) {
+  if (last_row_.iteration <= iteration) return;
+  while (!trace_.empty() && trace_.back().iteration > iteration) trace_.pop_back();
+  last_row_ = trace_.empty() ? TraceRow{} : trace_.back();
+}
+
 void Monitor::record(std::int64_t iteration, MarginalErrors errors, std::size_t targets_left, const Pace& pace) {
   const double seconds = clock_.now() - start_;
   const double error_a = problem_.as_given(errors.a);

@@ -45,6 +45,9 @@ class Monitor {
   /// by one after the rest would repeat iteration numbers: the trace only keeps larger ones.
   void record(std::int64_t iteration, MarginalErrors errors, std::size_t targets_left, const Pace& pace);
 
+  /// Iterations after this one are void: the trace is without them.
+  void forget_after(std::int64_t iteration);
+
   [[nodiscard]] Stopwatch& iterating() { return iterating_; }
   /// One row per check. Very long traces keep only every second, fourth, ... row, and always the last: a run of days
   /// must not fill the memory with its trace.

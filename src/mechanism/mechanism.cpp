@@ -42,13 +42,18 @@ double checked_sigma(const Options& options, double sigma, double largest) {
 }
 
 void judge(const Options& options, double epsilon, PrivacyReport& report) {
+  constexpr double kMostDelta = 0.01;
   if (options.noise_seed != 0) {
     report.why_not = "its noise comes from a seed, and anybody can repeat it";
   } else if (std::isinf(report.epsilon_exact)) {
     report.why_not = "there is no bound on epsilon";
   } else if (epsilon > options.private_up_to * (1 + 1e-9)) {
-    report.why_not = fmt::format("epsilon {:.4g} hardly protects anybody: a run is called private up to {:g}", epsilon,
+    report.why_not = fmt::format("epsilon {:.4g} is above {:g}, up to which a run is called private", epsilon,
                                  options.private_up_to);
+  }
+  if (report.why_not.empty() && report.delta > kMostDelta) {
+    report.why_not =
+        fmt::format("with probability delta, {:g}, there is no bound: give one far below 1 / records", report.delta);
   }
   report.is_private = report.why_not.empty();
 }

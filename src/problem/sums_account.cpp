@@ -11,20 +11,39 @@
 
 namespace fedsinkhorn {
 
+namespace {
+
+/// columns: those that count, where a row consists of costs.
+std::size_t numbers_of_a_row(const CheckedProblem& problem, std::size_t columns) {
+  const std::size_t dimension = problem.costs->shape().dimension;
+  const bool are_masses_uniform = problem.input.a.empty() && !problem.input.parts.a;
+  return (dimension > 0 ? dimension : columns) + (are_masses_uniform ? 0 : 1);
+}
+
+}  // namespace
+
 SumsShape sums_shape(const CheckedProblem& problem) {
   SumsShape shape;
   for (const Range& slice : problem.rows.given_slices) shape.rows.push_back(slice.size());
   shape.columns = problem.columns.given;
   shape.targets = problem.targets;
-  const std::size_t dimension = problem.costs->shape().dimension;
-  const bool are_masses_uniform = problem.input.a.empty() && !problem.input.parts.a;
-  shape.numbers_of_a_row = (dimension > 0 ? dimension : shape.columns) + (are_masses_uniform ? 0 : 1);
+  shape.numbers_of_a_row = numbers_of_a_row(problem, shape.columns);
   return shape;
 }
 
 std::uint64_t numbers_unknown(const SumsShape& shape, std::size_t client) {
   const std::uint64_t others = std::reduce(shape.rows.begin(), shape.rows.end(), std::uint64_t{0}) - shape.rows[client];
   return others * shape.numbers_of_a_row;
+}
+
+std::uint64_t numbers_unknown(const CheckedProblem& problem, std::size_t client) {
+  const std::uint64_t own = problem.rows.active.size();
+  std::uint64_t others = problem.rows.hidden;
+  if (client != problem.client) {
+    const std::uint64_t at_most_its_own = std::min(problem.rows.size(), problem.rows.given_slices[client].size());
+    others = std::max(own, problem.rows.size() - at_most_its_own);
+  }
+  return others * numbers_of_a_row(problem, problem.columns.active.size());
 }
 
 std::uint64_t numbers_each_iteration(const SumsShape& shape, bool is_accelerated) {

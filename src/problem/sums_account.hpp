@@ -24,6 +24,19 @@ struct SumsShape {
 
 /// Numbers in the other clients' rows.
 [[nodiscard]] std::uint64_t numbers_unknown(const SumsShape& shape, std::size_t client);
+/// The same without rows and columns that have no mass, of which sums tell nothing. Needs the masses. Of another client
+/// at least, since its own rows may be without.
+[[nodiscard]] std::uint64_t numbers_unknown(const CheckedProblem& problem, std::size_t client);
+/// The least of those that is not 0: a client with all rows itself learns nothing.
+template <class Shape>
+[[nodiscard]] std::uint64_t least_unknown(const Shape& shape, std::size_t clients) {
+  std::uint64_t least = 0;
+  for (std::size_t k = 0; k < clients; ++k) {
+    const std::uint64_t unknown = numbers_unknown(shape, k);
+    if (unknown > 0 && (least == 0 || unknown < least)) least = unknown;
+  }
+  return least;
+}
 /// Numbers that an iteration shows: of each target the mass of every column, the error of the rows, the dual value and
 /// flags. A product with the plan (Newton's method) shows a number for every column, and so does each Newton step.
 [[nodiscard]] std::uint64_t numbers_each_iteration(const SumsShape& shape, bool is_accelerated);

@@ -351,8 +351,9 @@ std::vector<Disclosure> masked_data() {
 
 constexpr std::string_view kOptions = "The options of the run.";
 constexpr std::string_view kSharedShape =
-    "sizes of its part, how much memory it needs, digests of the names of its machine and, if it may use one, its "
-    "device, keyed with what only clients know";
+    "sizes of its part, how much memory it needs, its limit of sums, if any, digests of the names of its machine and, "
+    "if "
+    "it may use one, its device, keyed with what only clients know";
 constexpr std::string_view kSharedShapeReveals =
     "How large each client's part is, and who shares a machine or a device.";
 constexpr std::string_view kKeys =

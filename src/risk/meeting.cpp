@@ -82,10 +82,11 @@ std::size_t numbers_of_a_day(const RiskProblem& problem) {
 void report_sums(const RiskProblem& problem, const RiskMeeting& meeting, RiskResult& result) {
   const SecureSums* sums = meeting.clients.sums();
   if (sums == nullptr) return;
-  result.sums = {sums->shown(), meeting.most_sums, RiskMeeting::adds_up_a_matrix(problem) ? 1U : 0U};
+  result.sums = {sums->shown(), meeting.most_sums, RiskMeeting::adds_up_a_matrix(problem) ? 1U : 0U, 0};
   SumsShape shape;
   shape.numbers_of_a_row = numbers_of_a_day(problem);
   for (const Range& slice : meeting.days.slices) shape.rows.push_back(slice.size());
+  result.sums.unknown = least_unknown(shape, shape.rows.size());
   for (ClientReport& report : result.clients) report.unknown = numbers_unknown(shape, report.client);
 }
 

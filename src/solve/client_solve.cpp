@@ -93,9 +93,10 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   const auto is_interrupted = [](const Outcome& outcome) { return outcome.status == Status::interrupted; };
   if (std::ranges::any_of(outcomes, is_interrupted) && is_cut_short) return unknown_evaluations(outcomes.size());
   std::vector<Evaluation> evaluations = evaluate(problem, topology, options.norm, outcomes);
-  // An interrupted iteration measures nothing.
+  // An iteration that was interrupted, or is void for its sums, measures nothing.
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    if (is_interrupted(outcomes[k])) outcomes[k].error = evaluations[k].error;
+    const bool is_cut_off = is_interrupted(outcomes[k]) || outcomes[k].status == Status::sums_limit;
+    if (is_cut_off) outcomes[k].error = evaluations[k].error;
   }
   return evaluations;
 }
@@ -221,7 +222,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
 void count_sums(const SecureSums& sums, const CheckedProblem& problem, Result& result) {
   result.sums.seen = sums.shown();
   result.sums.limit = problem.most_sums;
-  for (ClientReport& report : result.clients) report.unknown = numbers_unknown(sums_shape(problem), report.client);
+  result.sums.unknown = least_unknown(problem, problem.clients);
+  for (ClientReport& report : result.clients) report.unknown = numbers_unknown(problem, report.client);
 }
 
 }  // namespace

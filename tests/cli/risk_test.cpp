@@ -153,6 +153,27 @@ TEST_F(RiskCommand, FiveDesksGiveTheAnswerOfOne) {
   }
 }
 
+TEST_F(RiskCommand, SumsAreLimitedAndMatricesShared) {
+  const std::string command = market(3) + "--clients 3 --policy sums --output out ";
+  const RunResult limited = run(command + "--loss cvar:0.95 --most-sums 1500");
+  EXPECT_EQ(limited.status, 3) << limited;
+  EXPECT_EQ(summary("out")["status"], "sums_limit");
+  EXPECT_LE(summary("out")["privacy"]["sums_seen"].get<int>(), 1500);
+
+  write("few.csv", "name,A01,A02,A03,A04\none,0.1,0.1,0.1,0.1\ntwo,-0.3,0.1,-0.2,0.1\n");
+  const std::string whitened =
+      "risk --scenarios few.csv --weights m/weights.csv --gains --stay --radius 2 --epsilon 0.01 --cost mahalanobis "
+      "--returns m/returns-{client}.csv --clients 3 --policy sums --output white ";
+  const RunResult refused = run(whitened);
+  EXPECT_EQ(refused.status, 2) << refused;
+  EXPECT_NE(refused.err.find("--share-matrices"), std::string::npos) << refused;
+  const RunResult shared = run(whitened + "--share-matrices --quiet");
+  EXPECT_EQ(shared.status, 0) << shared;
+  EXPECT_EQ(summary("white")["privacy"]["matrices_summed"], 1);
+  EXPECT_EQ(summary("white")["privacy"]["rows_are_determined"], true);
+  EXPECT_NE(shared.err.find("warning: clients have seen"), std::string::npos) << shared;
+}
+
 TEST_F(RiskCommand, FoldersOfClientsHaveTheirOwnDays) {
   const std::string command = market(3);
   ASSERT_EQ(run(command + "--clients 3 --policy sums --quiet --output out-{client}").status, 0);

@@ -194,6 +194,14 @@ TEST_P(PrivateRun, IsCalledPrivateUpToAnEpsilon) {
   EXPECT_TRUE(run(little).privacy.is_private);
 }
 
+TEST_P(PrivateRun, IsNotCalledPrivateIfItsBoundMayFail) {
+  Options often = options(3, 0.01);
+  often.delta = 0.5;
+  const Result result = run(often);
+  EXPECT_FALSE(result.privacy.is_private);
+  EXPECT_NE(result.privacy.why_not.find("delta"), std::string::npos) << result.privacy.why_not;
+}
+
 TEST(PrivateScalings, WithoutAClipThereIsNoGuarantee) {
   Options options = testing::options_of({"scalings", "all-to-all"}, 3, 3, 0.01);
   options.clip = 0;

@@ -78,7 +78,7 @@ Loot loot(const OwnedProblem& owned, const InsiderSolve& solved, std::size_t own
   return loot;
 }
 
-bool is_warned(const Result& result) { return are_rows_determined({result.sums, result.clients, result.client_count}); }
+bool is_warned(const Result& result) { return are_rows_determined({result.sums, result.client_count}); }
 
 Options asked(bool share_matrices) {
   Options options;
@@ -150,7 +150,7 @@ TEST_P(Insider, RecoversAllRowsFromMatricesThatWereAskedFor) {
   EXPECT_LT(got.mass_error, 1e-6);
   Options options;
   options.policy = "sums";
-  const std::string said = privacy_sentence({solved.result.sums, solved.result.clients, size.rows.size()}, options);
+  const std::string said = privacy_sentence({solved.result.sums, size.rows.size()}, options);
   EXPECT_NE(said.find("give the others' rows away"), std::string::npos) << said;
 }
 

@@ -11,6 +11,7 @@
 #include "core/random.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "io/sums_report.hpp"
 #include "problem/shapes.hpp"
 #include "problem/sums_account.hpp"
 #include "solve/client_solve.hpp"
@@ -104,8 +105,52 @@ TEST(SumsCount, UnknownAreTheOthersRows) {
   EXPECT_EQ(unknown_to(problem), expected);
 }
 
+TEST(SumsCount, AClientThatHasAllRowsIsSeenByTheOthers) {
+  const OwnedProblem owned = testing::random_problem(10, 6, 0.1, 26);
+  Options options = counted(3);
+  options.row_weights = {1, 0, 0};
+  options.tolerance = 0;
+  options.max_iterations = 30;
+  const Result result = solve(owned.view(), options);
+  EXPECT_EQ(result.sums.unknown, 10U * (6 + 1));
+  EXPECT_TRUE(are_rows_determined({result.sums, 3}));
+}
+
+TEST(SumsCount, LinesWithoutMassAreNotUnknown) {
+  OwnedProblem owned = testing::random_problem(30, 8, 0.1, 27);
+  for (std::size_t i = 0; i < 30; ++i) owned.a[i] = i % 10 == 0 ? 0.2 : 0;  // one row of each client
+  std::ranges::fill(owned.b, 0.0);
+  for (const std::size_t j : {1U, 4U, 6U}) owned.b[j] = 0.2;
+  const Result result = solve(owned.view(), counted(3));
+  EXPECT_EQ(result.clients[0].unknown, 2U * (3 + 1));
+  EXPECT_LE(result.sums.unknown, 2U * (3 + 1));
+  EXPECT_TRUE(are_rows_determined({result.sums, 3}));
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // The limit
+
+// Whenever the limit is met: right after a check, long after one, and before there was any.
+TEST(SumsLimit, ErrorsAndTraceAreThoseOfTheResult) {
+  const OwnedProblem owned = testing::random_problem(20, 15, 0.005, 28);
+  for (const std::string method : {"sinkhorn", "auto", "anderson"}) {
+    for (const std::int64_t check_every : {1, 20}) {
+      for (const std::size_t limit : {400U, 500U, 640U, 900U}) {
+        Options options = counted(3, method);
+        options.check_every = check_every;
+        options.most_sums = limit;
+        const Result limited = solve(owned.view(), options);
+        SCOPED_TRACE(method + ", " + std::to_string(check_every) + ", " + std::to_string(limit));
+        ASSERT_EQ(limited.status, Status::sums_limit);
+        EXPECT_EQ(limited.error.a, limited.exact_error.a);
+        EXPECT_EQ(limited.error.b, limited.exact_error.b);
+        EXPECT_GT(std::max(limited.error.a, limited.error.b), 0);
+        if (limited.trace.empty()) continue;
+        EXPECT_LE(limited.trace.back().iteration, limited.iterations);
+      }
+    }
+  }
+}
 
 void expect_sound_at_the_limit(const Problem& problem, const Result& result, std::uint64_t limit) {
   EXPECT_LE(result.sums.seen, limit);

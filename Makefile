@@ -25,8 +25,8 @@ demo: build/build.ninja ## Build, solve a small problem on four clients, draw it
 	cmake --build --preset release --target fedsinkhorn-cli
 	build/fedsinkhorn demo --output demo-output
 
-test: build ## Build and run the tests
-	ctest --preset release -j $(TEST_JOBS)
+test: build ## Build and run the tests (scripts/slowest.py build/tests.xml lists those that took longest)
+	ctest --preset release -j $(TEST_JOBS) --output-junit $(CURDIR)/build/tests.xml
 
 test-simd: build ## Run the tests that do arithmetic under every other instruction set (SIMD_VARIANTS="avx2 baseline")
 	TEST_JOBS=$(TEST_JOBS) scripts/test-simd.sh build $(SIMD_VARIANTS)
@@ -114,7 +114,8 @@ portable: build-portable/build.ninja ## Build the program for machines without t
 # communicate and compute.
 SANITIZED = core io comm simd kernel problem topology solve risk watch cli
 asan: build-asan/build.ninja ## Build and test with AddressSanitizer and UndefinedBehaviorSanitizer, but for slow tests
-	cmake --build --preset asan --target $(addprefix test-,$(SANITIZED)) comm-mpi-conformance comm-mpi-guest
+	cmake --build --preset asan --target $(addprefix test-,$(SANITIZED)) comm-mpi-conformance comm-mpi-guest \
+	  risk-mpi-parts
 	ctest --preset asan -j $(TEST_JOBS) -R '^($(subst $() ,|,$(strip $(SANITIZED))))\.' -LE slow
 
 asan-all: build-asan/build.ninja ## The same with all tests of all rooms

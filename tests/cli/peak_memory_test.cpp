@@ -1,4 +1,5 @@
-// Whether a solve takes the memory that the model predicts.
+// Whether a solve takes the memory that the model predicts, roughly: a matrix that is held twice is noticed. How well
+// the model does is measured where the machine is quiet: 'fedsinkhorn-bench memory'.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kAllowed = 0.1;
+constexpr double kAllowed = 0.3;
 constexpr std::size_t kTargets = 16;
 
 /// A run, and the same as a question.

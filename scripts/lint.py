@@ -61,7 +61,8 @@ def units_of(build):
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = Path(entry["file"])
         if path.suffix in (".cpp", ".cxx") and ROOT in path.parents and path.exists():
-            unit = Unit(path, known.get((build / entry["output"]).resolve()))
+            made = build / re.search(r" -o (\S+)", entry["command"])[1]
+            unit = Unit(path, known.get(made.resolve()))
             if ROOT in unit.sources[0].parents and build not in unit.sources[0].parents:
                 units[path] = unit
     for folder in ("examples", "fuzz"):

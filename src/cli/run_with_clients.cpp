@@ -65,6 +65,10 @@ void obey_options(Options& options, const Clients& clients) {
   const PolicyEntry& policy = policy_of(options);
   if (!clients.share_process() && !clients.sums) clients.communicator().obey(policy.make());
   if (!policy.keeps_apart) return;
+  if (clients.all == 1 && !is_private(options)) {
+    throw InputError("--policy", fmt::format("{} is for several clients, and there is one", options.policy),
+                     "add --clients, start several with mpirun, or use open");
+  }
   options.keep_local = true;
   for (std::size_t k = 0; k < clients.count && !clients.sums; ++k) {
     check_keys(options.keys, clients.first + k, clients.all);

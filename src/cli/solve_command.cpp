@@ -70,6 +70,15 @@ void add_file_options(CLI::App& command, InputFiles& files) {
   add("--b", files.b, "Column masses, .npy of m, or m x N for N targets; default uniform");
   add("--initial-g", files.initial_g,
       "Potential g to start from, .npy of m, or m x N, in units of the cost; default none");
+  command
+      .add_option(
+          "--parts", files.parts,
+          "What each client, a process of its own, has a part of, without {client} in the name: some of C, X, Y, "
+          "a, b, initial_g")
+      ->type_name("NAME,...")
+      ->delimiter(',')
+      ->expected(1)
+      ->group("Problem");
 }
 
 void add_simulation_options(CLI::App& command, SolveArguments& arguments) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
 
 #include "cli/choices.hpp"
 #include "io/atomic_file.hpp"
@@ -11,9 +14,10 @@ namespace fedsinkhorn {
 namespace {
 
 constexpr std::string_view kClient = "{client}";
+constexpr std::array<std::string_view, 6> kInputs = {"C", "X", "Y", "a", "b", "initial_g"};
 
-NpyFile open_file(const std::string& name, std::size_t client) {
-  return NpyFile::open(of_client(name, client), is_part(name) ? NoRows::allowed : NoRows::refused);
+NpyFile open_file(const std::string& name, std::size_t client, bool is_own) {
+  return NpyFile::open(of_client(name, client), is_own ? NoRows::allowed : NoRows::refused);
 }
 
 Metric metric_of(const InputFiles& files) {
@@ -24,23 +28,26 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   InputNames& names = inputs.problem.names;
   if (!arguments.cost.empty()) {
     const std::string path = of_client(arguments.cost, client);
-    inputs.files.push_back(open_file(arguments.cost, client));
+    inputs.problem.parts.rows = arguments.is_own("C");
+    inputs.files.push_back(open_file(arguments.cost, client, inputs.problem.parts.rows));
     const NpyFile& file = inputs.files.back();
     if (file.shape().size() != 2) {
       throw InputError(path, "is one-dimensional", "a cost has two dimensions, rows and columns");
     }
     inputs.problem.cost =
         CostMatrix{file.matrix(), [&file](std::size_t first, std::size_t count) { file.release_rows(first, count); }};
-    inputs.problem.parts.rows = is_part(arguments.cost);
     names.cost = display_name(path);
     return;
   }
-  for (const std::string& path : arguments.points) inputs.files.push_back(open_file(path, client));
+  Parts& parts = inputs.problem.parts;
+  parts.rows = arguments.is_own("X");
+  parts.columns = arguments.is_own("Y");
+  for (const std::string& path : arguments.points) {
+    inputs.files.push_back(open_file(path, client, &path == &arguments.points.front() ? parts.rows : parts.columns));
+  }
   const AnyMatrix x = inputs.files.front().matrix();
   const AnyMatrix y = inputs.files.back().matrix();
   inputs.problem.cost = PointClouds{x, y, metric_of(arguments)};
-  inputs.problem.parts.rows = is_part(arguments.points.front());
-  inputs.problem.parts.columns = is_part(arguments.points.back());
   names.x = display_name(of_client(arguments.points.front(), client));
   names.y = display_name(of_client(arguments.points.back(), client));
   names.cost = names.x;
@@ -88,8 +95,9 @@ void take_images(const InputFiles& files, Inputs& inputs) {
 
 std::size_t columns_of_file(const NpyFile& file) { return file.shape().size() == 2 ? file.shape()[1] : 1; }
 
-std::vector<double> read_masses(const std::string& name, std::size_t client, Problem& problem, std::size_t& columns) {
-  const NpyFile file = open_file(name, client);
+std::vector<double> read_masses(const std::string& name, std::size_t client, bool is_own, Problem& problem,
+                                std::size_t& columns) {
+  const NpyFile file = open_file(name, client, is_own);
   columns = columns_of_file(file);
   // Sums of float32 numbers agree to fewer digits.
   if (file.is_float32()) problem.mass_tolerance = 1e-5;
@@ -100,19 +108,36 @@ void take_masses(const InputFiles& files, std::size_t client, Inputs& inputs) {
   Problem& problem = inputs.problem;
   problem.names.a = files.a.empty() ? "a (uniform)" : display_name(of_client(files.a, client));
   problem.names.b = files.b.empty() ? "b (uniform)" : display_name(of_client(files.b, client));
-  problem.parts.a = is_part(files.a);
-  problem.parts.b = is_part(files.b);
+  problem.parts.a = files.is_own("a");
+  problem.parts.b = files.is_own("b");
   std::size_t columns = 0;
   if (!files.a.empty()) {
-    inputs.a = read_masses(files.a, client, problem, columns);
+    inputs.a = read_masses(files.a, client, problem.parts.a, problem, columns);
     if (columns != 1) {
       throw InputError(problem.names.a, fmt::format("has {} columns", columns), "the row masses are a single column");
     }
     problem.a = inputs.a;
   }
   if (!files.b.empty()) {
-    inputs.b = read_masses(files.b, client, problem, columns);
+    inputs.b = read_masses(files.b, client, problem.parts.b, problem, columns);
     problem.b = {inputs.b.data(), inputs.b.size() / columns, columns};
+  }
+}
+
+/// What --parts names must have been given.
+void check_parts(const InputFiles& files) {
+  const std::map<std::string_view, bool> given = {
+      {"C", !files.cost.empty()}, {"X", !files.points.empty()}, {"Y", files.points.size() > 1},
+      {"a", !files.a.empty()},    {"b", !files.b.empty()},      {"initial_g", !files.initial_g.empty()}};
+  for (const std::string& part : files.parts) {
+    const auto found = given.find(part);
+    if (found == given.end()) {
+      throw InputError("--parts", fmt::format("'{}' is no input", part),
+                       fmt::format("give some of {}", fmt::join(kInputs, ", ")));
+    }
+    if (!found->second) {
+      throw InputError("--parts", fmt::format("there is no file of {}", part), "name what is given");
+    }
   }
 }
 
@@ -148,9 +173,15 @@ std::string of_client(std::string path, std::size_t client) {
   return path;
 }
 
+bool InputFiles::is_own(std::string_view input) const {
+  if (input == "Y" && points.size() == 1) input = "X";
+  const auto is = [&](std::string_view name, const std::string& path) { return input == name && is_part(path); };
+  return std::ranges::find(parts, input) != parts.end() || is("C", cost) || is("a", a) || is("b", b) ||
+         is("initial_g", initial_g) || (!points.empty() && (is("X", points.front()) || is("Y", points.back())));
+}
+
 bool InputFiles::in_parts() const {
-  return is_part(cost) || is_part(a) || is_part(b) || is_part(initial_g) ||
-         std::any_of(points.begin(), points.end(), is_part);
+  return std::ranges::any_of(kInputs, [&](std::string_view input) { return is_own(input); });
 }
 
 std::vector<std::string> InputFiles::paths(std::size_t client) const {
@@ -169,13 +200,14 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
     throw InputError("--metric", "is for points, and --cost gives the costs themselves", "leave one of them out");
   }
   (void)metric_of(files);
+  check_parts(files);
   auto inputs = std::make_unique<Inputs>();
   inputs->files.reserve(2);  // no reallocation: views and callbacks refer to the elements
   Problem& problem = inputs->problem;
   problem.epsilon = files.epsilon;
   problem.names.epsilon = "--epsilon";
   problem.names.initial_g = files.initial_g.empty() ? "--initial-g" : display_name(of_client(files.initial_g, client));
-  problem.parts.initial_g = is_part(files.initial_g);
+  problem.parts.initial_g = files.is_own("initial_g");
   if (!files.images.empty()) {
     take_images(files, *inputs);
   } else {
@@ -183,7 +215,7 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
     take_masses(files, client, *inputs);
   }
   if (!files.initial_g.empty()) {
-    const NpyFile file = open_file(files.initial_g, client);
+    const NpyFile file = open_file(files.initial_g, client, problem.parts.initial_g);
     inputs->initial_g = file.to_vector();
     const std::size_t columns = columns_of_file(file);
     problem.initial_g = {inputs->initial_g.data(), inputs->initial_g.size() / columns, columns};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/plan_flow.hpp"
@@ -20,6 +21,7 @@ namespace fedsinkhorn {
 
 /// As typed. "{client}" in a name stands for the client's number: each client then has its own file.
 struct InputFiles {
+  std::vector<std::string> parts;  // what else is a client's own: some of C, X, Y, a, b, initial_g
   std::string cost;
   std::vector<std::string> points;
   std::vector<std::string> images;
@@ -29,8 +31,9 @@ struct InputFiles {
   std::string initial_g;
   double epsilon = 0;
 
-  /// Whether each client has its own version of some file.
+  /// Whether each client has its own version of some file, or of that one of C, X, Y, a, b and initial_g.
   [[nodiscard]] bool in_parts() const;
+  [[nodiscard]] bool is_own(std::string_view input) const;
   /// The names of all files for that client.
   [[nodiscard]] std::vector<std::string> paths(std::size_t client) const;
 };

@@ -57,9 +57,19 @@ Result solve_with(const std::vector<std::unique_ptr<Inputs>>& inputs, const Opti
 
 bool keeps_data_apart(const Options& options) { return policy_of(options).keeps_apart; }
 
+void check_parts(const InputFiles& files, const Clients& clients) {
+  if (!files.parts.empty() && clients.share_process()) {
+    throw InputError("--parts", "is for clients that are processes of their own", "name their files with {client}");
+  }
+  if (files.in_parts() && clients.all == 1) {
+    throw InputError(files.parts.empty() ? "{client}" : "--parts", "is for several clients, and there is one",
+                     "add --clients, or start several with mpirun");
+  }
+}
+
 void check_plan(const SolveArguments& arguments, const Options& options, const Clients& clients) {
   const OutputPlan& output = arguments.output;
-  const bool has_own_columns = !arguments.files.points.empty() && is_part(arguments.files.points.back());
+  const bool has_own_columns = arguments.files.is_own("Y");
   if (output.plan && has_own_columns && keeps_data_apart(options) && !clients.share_process()) {
     throw InputError(
         "--plan",
@@ -77,7 +87,7 @@ SolveShape shape_known_here(const std::vector<std::unique_ptr<Inputs>>& inputs, 
                             const Options& options, const Clients& clients) {
   const Problem& first = inputs.front()->problem;
   const CostShape costs = make_cost_input(first.cost)->shape();
-  const bool are_parts = is_part(files.cost) || (!files.points.empty() && is_part(files.points.front()));
+  const bool are_parts = files.is_own("C") || files.is_own("X");
   SolveShape shape;
   for (std::size_t k = 0; k < (are_parts ? inputs.size() : 1); ++k) {
     shape.rows += make_cost_input(inputs[k]->problem.cost)->shape().rows;
@@ -139,6 +149,7 @@ int solve_files(SolveArguments arguments, Clients& clients) {
   clients.agree_on([&] {
     check_output(arguments);
     options = take_options(arguments);
+    check_parts(arguments.files, clients);
     check_plan(arguments, options, clients);
     obey_options(options, clients);
     arguments.output.keep_local = options.keep_local;

@@ -11,7 +11,8 @@ namespace fedsinkhorn {
 namespace {
 
 /// all: of each client, one after the other, one digest per name.
-void refuse_differences(const std::vector<std::string>& names, const std::vector<Digest>& all) {
+void refuse_differences(const std::vector<std::string>& names, const std::vector<Digest>& all,
+                        const std::string& advice) {
   for (std::size_t item = 0; item < names.size(); ++item) {
     std::vector<std::size_t> different;
     for (std::size_t at = item; at < all.size(); at += names.size()) {
@@ -21,7 +22,7 @@ void refuse_differences(const std::vector<std::string>& names, const std::vector
     throw InputError(names[item],
                      fmt::format("client{} {} {} others than client 0", different.size() > 1 ? "s" : "",
                                  fmt::join(different, ", "), different.size() > 1 ? "have" : "has"),
-                     "give the same to all clients");
+                     advice);
   }
 }
 
@@ -32,7 +33,7 @@ NumbersDigest& CommonData::item(std::string name) {
   return digests_.emplace_back(clients_.digest_key(), threads_);
 }
 
-void CommonData::require_same() {
+void CommonData::require_same(const std::string& advice) {
   std::string mine;
   for (NumbersDigest& numbers : digests_) {
     const Digest digest = numbers.digest();
@@ -42,7 +43,7 @@ void CommonData::require_same() {
   const std::string told = clients_.of(Payload::options).allgather_bytes(mine, bytes);
   std::vector<Digest> all(told.size() / sizeof(Digest));
   std::copy_n(told.data(), told.size(), reinterpret_cast<char*>(all.data()));  // perhaps none
-  agree(clients_, [&] { refuse_differences(names_, all); });
+  agree(clients_, [&] { refuse_differences(names_, all, advice); });
 }
 
 }  // namespace fedsinkhorn

@@ -22,8 +22,8 @@ class CommonData {
 
   /// Throws InputError at all clients if an item is not the same everywhere, and says which, and whose differ. It is
   /// the same error at all, unless clients keep reasons to themselves: then each names the item as its own user knows
-  /// it. Collective: an allgather of 16 bytes per item.
-  void require_same();
+  /// it. advice: what would be right. Collective: an allgather of 16 bytes per item.
+  void require_same(const std::string& advice = "give the same to all clients");
 
  private:
   const Collectives& clients_;

@@ -7,6 +7,7 @@
 #include "comm/alone.hpp"
 #include "core/stop_request.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "problem/common_inputs.hpp"
 #include "problem/costs.hpp"
 #include "problem/initial_g.hpp"
 #include "problem/masses.hpp"
@@ -90,14 +91,17 @@ CheckedProblem not_yet_checked(const Problem& problem, const LayoutOf& layout_of
 }
 
 CheckedProblem check_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
-                             const Collectives& clients, int threads) {
+                             const Collectives& clients, int threads, GivenBy given_by) {
   CheckedProblem checked = not_yet_checked(problem, layout_of, clients);
   agree(clients, [&] { check_epsilon(problem); });
   agree_on_shapes(options, clients, checked);
+  const StopRequest stop(options.interrupt);
+  if (given_by == GivenBy::each_client && clients.size() > 1) {
+    agree_on_common_inputs(clients, layout_of, threads, stop, checked);
+  }
   checked.most_sums = agree_on_most_sums(clients, options.most_sums, numbers_at_least(sums_shape(checked)));
   agree_on_masses(clients, options.normalize, checked);
   agree_on_initial_g(clients, checked);
-  const StopRequest stop(options.interrupt);
   agree_on_costs(clients, threads, cpu::simd(options.simd), stop, checked);
   agree_on_feasibility(clients, options.feasibility, layout_of, stop, checked);
   return checked;
@@ -108,7 +112,7 @@ CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, in
   Options options;
   options.feasibility = feasibility;
   return check_problem(
-      problem, options, [](std::size_t) { return own_rows(0, 1); }, Collectives(alone), threads);
+      problem, options, [](std::size_t) { return own_rows(0, 1); }, Collectives(alone), threads, GivenBy::one_caller);
 }
 
 }  // namespace fedsinkhorn

@@ -82,14 +82,19 @@ struct CheckedProblem {
 [[nodiscard]] CheckedProblem not_yet_checked(const Problem& problem, const LayoutOf& layout_of,
                                              const Collectives& clients);
 
+/// Who has given the clients their problems: one caller, who knows what each needs, or each client's own user.
+enum class GivenBy : char { one_caller, each_client };
+
 /// Throws InputError unless it is a usable regularisation.
 void check_epsilon(const Problem& problem);
 
 /// Checks shapes, masses, epsilon and every cost or coordinate, each on a client that holds it. Throws the same
 /// InputError on all clients, naming the first culprit. With Feasibility::check, also proves that the allowed pairs can
-/// carry the masses, unless some client keeps its masses private.
+/// carry the masses, unless some client keeps its masses private. Problems given by each client are compared, where
+/// they are not in parts.
 [[nodiscard]] CheckedProblem check_problem(const Problem& problem, const Options& options, const LayoutOf& layout_of,
-                                           const Collectives& clients, int threads);
+                                           const Collectives& clients, int threads,
+                                           GivenBy given_by = GivenBy::one_caller);
 
 /// For a single client.
 [[nodiscard]] CheckedProblem check_problem(const Problem& problem, Feasibility feasibility, int threads);

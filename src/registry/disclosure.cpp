@@ -55,7 +55,8 @@ std::vector<Disclosure> open_setup(const OpenSetup& own) {
        Payload::options,
        plain,
        kAll,
-       "client 0's options; a random number of client 0, from which digests and fingerprints of this solve begin",
+       "client 0's options; a random number of client 0, from which digests and fingerprints of this solve begin; of "
+       "clients in processes of their own, to be compared, digests of the inputs that are not in parts",
        "The options of the run."},
       {{setup},
        Payload::shape,
@@ -447,8 +448,11 @@ std::vector<Remark> sums_remarks(bool has_server) {
 }
 
 Disclosures sums_row_reduce(bool has_server) {
-  Disclosures all{has_server ? served_setup({setup, rounds, rebuilds, results}, "client 0's options")
-                             : setup_among_clients("client 0's options"),
+  constexpr std::string_view kOptionsAndInputs =
+      "client 0's options; of clients in processes of their own, to be compared, digests of the inputs that are not in "
+      "parts, keyed with what only clients know";
+  Disclosures all{has_server ? served_setup({setup, rounds, rebuilds, results}, kOptionsAndInputs)
+                             : setup_among_clients(kOptionsAndInputs),
                   sums_remarks(has_server)};
   append(all.messages, masked_data());
   return all;

@@ -157,6 +157,16 @@ void require_common(const RiskProblem& problem, std::span<const double> radii, c
   add("`are_gains`", problem.are_gains ? 1 : 0);
   add("`is_part`", problem.is_part ? 1 : 0);
   add("number of scenarios", static_cast<double>(scenarios_given(problem)));
+  NumbersDigest& returns = data.item(names.returns);
+  NumbersDigest& costs = data.item(names.costs);
+  NumbersDigest& masses = data.item(names.a);
+  NumbersDigest& losses = data.item(names.return_losses);
+  if (!problem.is_part) {
+    returns.add(problem.returns);
+    costs.add(problem.costs);
+    masses.add(problem.a);
+    losses.add(problem.return_losses);
+  }
   data.require_same();
 }
 

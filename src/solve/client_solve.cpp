@@ -228,7 +228,7 @@ void count_sums(const SecureSums& sums, const CheckedProblem& problem, Result& r
 
 }  // namespace
 
-Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator) {
+Result solve_as_client(const Problem& problem, const Options& given, Communicator& communicator, GivenBy given_by) {
   const Timer wall;
   const cuda::KeepCurrentDevice restored;
   Options options = given;
@@ -252,7 +252,7 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
   }
   const bool holds_costs = layout_of(clients.rank()).row_slices.size() > 0;
   require_devices(clients, *costs, options, holds_costs);
-  const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads);
+  const CheckedProblem checked = check_problem(problem, options, layout_of, clients, threads, given_by);
   const Computing computing = choose_backend(clients, options, checked);
   options.backend = computing.backend->name;
   require_memory(clients, options, checked, threads);

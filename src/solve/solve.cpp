@@ -57,7 +57,7 @@ std::size_t Session::size() const { return state_->communicator->size(); }
 Result solve(const Problem& problem, const Options& options, Session& session) {
   Result result;
   run_in_session(options, session, [&](const Options& own, Communicator& communicator) {
-    result = solve_as_client(problem, own, communicator);
+    result = solve_as_client(problem, own, communicator, GivenBy::each_client);
   });
   return result;
 }

@@ -235,6 +235,9 @@ std::vector<BadInput> bad_flags() {
       // An unset variable in a script must not turn into uniform masses, or into results that go nowhere.
       {"EmptyA", solve_cost("--a ''"), {"--a"}},
       {"EmptyB", solve_cost("--b ''"), {"--b"}},
+      {"PartsInOneProcess", solve_cost("--clients 2 --parts C"), {"--parts", "processes", "{client}"}},
+      {"AClientAmongNone", solve("--cost 'C-{client}.npy' --epsilon 0.1"), {"{client}", "several", "--clients"}},
+      {"SumsOfOneClient", solve_cost("--policy sums"), {"--policy", "sums", "--clients"}},
       {"EmptyInitialG", solve_cost("--initial-g ''"), {"--initial-g"}},
       {"EmptyOutput", "solve --cost C.npy --epsilon 0.1 --output ''", {"--output"}},
 

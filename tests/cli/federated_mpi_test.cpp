@@ -98,6 +98,40 @@ TEST_F(Mpirun, AFileThatOneRankDoesNotSee) {
   expect_refused(result, {"elsewhere.npy"}, before);
 }
 
+/// Each rank names its files as it likes.
+TEST_F(Mpirun, FilesOfTheSameRole) {
+  const Values mine = random_values(5 * 2, 3);
+  const Values yours = random_values(7 * 2, 4);
+  Values all = mine;
+  all.insert(all.end(), yours.begin(), yours.end());
+  write("mine.npy", mine, {5, 2});
+  write("yours.npy", yours, {7, 2});
+  write("all.npy", all, {12, 2});
+  write("Y.npy", random_values(9 * 2, 5), {9, 2});
+  write("other-Y.npy", random_values(9 * 2, 6), {9, 2});
+  write("long.npy", random_values(12 * 2, 7), {12, 2});
+  const auto before = snapshot(folder());
+  for (const std::string policy : {"open", "sums"}) {  // under sums each rank names its own file
+    const auto expect_different = [&](const std::string& first, const std::string& second) {
+      SCOPED_TRACE(policy + ": " + second);
+      const std::string flags = " --policy " + policy + " --points ";
+      const RunResult result = run_parts({{1, solve(flags + first)}, {1, solve(flags + second)}});
+      EXPECT_EQ(result.status, 2) << result;
+      EXPECT_NE(result.err.find("client 1 has others than client 0"), std::string::npos) << result;
+      EXPECT_EQ(snapshot(folder()), before);
+    };
+    // Whole, as far as anybody has said, and not the same.
+    expect_different("all.npy Y.npy", "long.npy Y.npy");
+    expect_different("all.npy Y.npy", "all.npy other-Y.npy");
+    expect_different("mine.npy Y.npy --parts X", "yours.npy other-Y.npy --parts X");
+  }
+  const RunResult result =
+      run_parts({{1, solve("--points mine.npy Y.npy --parts X")}, {1, solve("--points yours.npy Y.npy --parts X")}});
+  ASSERT_EQ(result.status, 0) << result;
+  ASSERT_EQ(run("solve --points all.npy Y.npy --epsilon 0.1 --quiet --output one").status, 0);
+  EXPECT_LT(largest_difference(array("new/results/f.npy").values, array("one/f.npy").values), 1e-9);
+}
+
 // The ranks that do not understand their command line are the only ones that know why.
 TEST_F(Mpirun, AFlagThatOneRankDoesNotKnow) {
   const auto before = snapshot(folder());

@@ -239,7 +239,7 @@ TEST_P(RiskTranscript, PlainMessagesAreTheSameForOtherReturns) {
 std::vector<std::vector<std::byte>> digests_in(const Transcript& messages) {
   std::vector<std::vector<std::byte>> digests;
   for (const Message& message : messages) {
-    if (message.kind == Payload::options && message.bytes.size() == 13 * sizeof(Digest)) {
+    if (message.kind == Payload::options && message.bytes.size() == 17 * sizeof(Digest)) {
       digests.push_back(message.bytes);
     }
   }

@@ -56,9 +56,10 @@ class MpiSession : public Session {
       : Session("mpi", timeout, interrupt) {}
 };
 
-/// Solves together with the other clients, which must call it too; Options::transport is ignored. Throws the same
-/// InputError on all clients, ClientLost if one no longer answers, and ClientFailed if one gave up; the session cannot
-/// be used after the last two.
+/// Solves together with the other clients, which must call it too; Options::transport is ignored. What is not among
+/// Problem::parts must be the same at all clients, which compare digests of it. Throws the
+/// same InputError on all clients, ClientLost if one no longer answers, and ClientFailed if one gave up; the session
+/// cannot be used after the last two.
 [[nodiscard]] Result solve(const Problem& problem, const Options& options, Session& session);
 
 /// Takes part in a solve, or a risk, of all clients without a problem of its own, so that they do not wait for it but

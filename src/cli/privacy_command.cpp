@@ -79,8 +79,8 @@ std::optional<SumsCount> sums_count(const ExplainArguments& arguments) {
 std::string in_words(const SumsCount& count) {
   return fmt::format(
       "Counted: each iteration shows up to {} numbers to every client (as many as columns are shown by each Newton "
-      "step and "
-      "each of its products). {} numbers of the others' rows are unknown to a client. After {} iterations at the "
+      "step and each of its products). {} numbers of the others' rows are unknown to a client. After {} iterations at "
+      "the "
       "latest the others' rows are determined in principle; `most_sums` ends a run earlier.",
       grouped(count.each_iteration), grouped(count.unknown), grouped(count.determined_after()));
 }

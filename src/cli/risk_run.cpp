@@ -136,10 +136,7 @@ int find_worst_case(RiskArguments arguments, Clients& clients) {
     check_arguments(arguments);
     options = options_of(arguments);
     obey_options(options.options, clients);
-    if (arguments.files.in_parts() && clients.all == 1) {
-      throw InputError("{client}", "is for several clients, and there is one",
-                       "add --clients, or start several with mpirun");
-    }
+    require_others(arguments.files.in_parts(), "{client}", clients);
     inputs = open_all_risk_inputs(arguments, clients);
   });
   RiskDelivery delivery(arguments, clients);

@@ -75,6 +75,11 @@ void obey_options(Options& options, const Clients& clients) {
   }
 }
 
+void require_others(bool in_parts, const char* flag, const Clients& clients) {
+  if (!in_parts || clients.all > 1) return;
+  throw InputError(flag, "is for several clients, and there is one", "add --clients, or start several with mpirun");
+}
+
 int run_with_clients(const SolveArguments& arguments, const std::function<int(Clients&)>& body) {
   const EndOnSignal end_on_signal;  // while ranks connect and inputs are opened
   report_truncated_inputs();

@@ -15,5 +15,7 @@ namespace fedsinkhorn {
 /// Checks how many clients the options ask for, makes messages outside the solve obey the policy, and checks keys.
 /// Where data is kept apart, keep_local is set. To be called on all clients, within Clients::agree_on.
 void obey_options(Options& options, const Clients& clients);
+/// Throws InputError if a single client is given a part: it would solve that alone. flag: what says so.
+void require_others(bool in_parts, const char* flag, const Clients& clients);
 
 }  // namespace fedsinkhorn

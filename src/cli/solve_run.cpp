@@ -61,10 +61,7 @@ void check_parts(const InputFiles& files, const Clients& clients) {
   if (!files.parts.empty() && clients.share_process()) {
     throw InputError("--parts", "is for clients that are processes of their own", "name their files with {client}");
   }
-  if (files.in_parts() && clients.all == 1) {
-    throw InputError(files.parts.empty() ? "{client}" : "--parts", "is for several clients, and there is one",
-                     "add --clients, or start several with mpirun");
-  }
+  require_others(files.in_parts(), files.parts.empty() ? "{client}" : "--parts", clients);
 }
 
 void check_plan(const SolveArguments& arguments, const Options& options, const Clients& clients) {

@@ -13,7 +13,7 @@ namespace {
 void add_matrix(const CostMatrix& cost, const StopRequest& stop, NumbersDigest& digest) {
   std::visit(
       [&](const auto& view) {
-        constexpr std::size_t kEntriesAtOnce = 1 << 22;
+        constexpr std::size_t kEntriesAtOnce = 1 << 18;  // few pages of a file are held at once
         const std::size_t some = std::max<std::size_t>(1, kEntriesAtOnce / std::max<std::size_t>(1, view.columns));
         for (std::size_t first = 0; first < view.rows; first += some) {
           stop.throw_if_made();

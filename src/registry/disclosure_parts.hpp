@@ -8,6 +8,8 @@
 
 namespace fedsinkhorn {
 
+inline constexpr std::string_view kAll = "all clients";
+
 /// Set-up and end where clients keep to themselves why they refuse something. options, shape: what they send of that
 /// kind.
 [[nodiscard]] std::vector<Disclosure> quiet_setup(std::string_view options, std::string_view shape,
@@ -16,6 +18,8 @@ namespace fedsinkhorn {
 [[nodiscard]] std::vector<Disclosure> setup_among_clients(std::string_view options);
 /// That by way of a server, and the requests to it. phases: in which there are any.
 [[nodiscard]] std::vector<Disclosure> served_setup(std::vector<Phase> phases, std::string_view options);
+/// Of policy sums, which is for row-reduce.
+[[nodiscard]] Disclosures sums_row_reduce(bool has_server);
 /// Of a topology with one client. A server may be there.
 [[nodiscard]] Disclosures lonely_disclosures(bool has_server);
 /// Throws InputError.

@@ -1,6 +1,7 @@
 // Is a result what it says it is, and is it the answer?
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ enum class Outcome {
 struct Verdict {
   Outcome outcome = Outcome::right;
   std::vector<std::string> complaints;  ///< none: nothing is wrong
+  std::int64_t iterations = 0;
 };
 
 /// plan: what the program says the plan is, targets x n x m; empty: not looked at.

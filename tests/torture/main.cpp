@@ -26,14 +26,15 @@ namespace {
 
 constexpr std::string_view kUsage =
     "usage: fedsinkhorn-torture [--cases N] [--seed S] [--case K] [--jobs J] [--write FOLDER] [--program PATH]\n"
-    "                           [--without totals] [--without large-epsilon]\n"
+    "                           [--without totals] [--without large-epsilon] [--family hard]\n"
     "  --cases    how many cases (2000)\n"
     "  --seed     of all of them (1)\n"
     "  --case     this one alone\n"
     "  --jobs     cases at a time (the number of cores)\n"
     "  --write    write the case's files and its command line into a folder; with --case\n"
     "  --program  every 25th case is solved by this program as well, from files to files\n"
-    "  --without  leave a family of problems out\n";
+    "  --without  leave a family of problems out\n"
+    "  --family   hard: offsets, outliers, tiny masses and epsilon, starts, with default options\n";
 
 struct Arguments {
   std::uint64_t cases = 2000;
@@ -43,6 +44,11 @@ struct Arguments {
   std::string folder;
   std::string program;
   Without without;
+  bool are_hard = false;
+
+  [[nodiscard]] Case make(std::uint64_t number) const {
+    return are_hard ? make_hard_case(seed, number) : make_case(seed, number, without);
+  }
 };
 
 std::uint64_t number(std::string_view text) {
@@ -71,6 +77,8 @@ Arguments parse(const std::vector<std::string>& words) {
       arguments.folder = value;
     } else if (words[k] == "--program") {
       arguments.program = value;
+    } else if (words[k] == "--family" && value == "hard") {
+      arguments.are_hard = true;
     } else if (words[k] == "--without" && value == "totals") {
       arguments.without.totals = true;
     } else if (words[k] == "--without" && value == "large-epsilon") {
@@ -88,6 +96,8 @@ class Tally {
   void add(const Case& it, const Verdict& verdict) {
     const std::scoped_lock lock(mutex_);
     ++counts_[verdict.outcome];
+    std::int64_t& most = most_iterations_[it.options.policy];
+    most = std::max(most, verdict.iterations);
     if (verdict.complaints.empty()) return;
     ++failures_;
     std::cout << fmt::format(
@@ -102,19 +112,23 @@ class Tally {
         counts_[Outcome::right], counts_[Outcome::refused],
         counts_[Outcome::not_converged] + counts_[Outcome::slower_than_plain], counts_[Outcome::slower_than_plain],
         failures_);
+    std::cout << "most iterations under each policy:";
+    for (const auto& [policy, most] : most_iterations_) std::cout << ' ' << policy << ' ' << most;
+    std::cout << '\n';
     return failures_;
   }
 
  private:
   std::mutex mutex_;
   std::map<Outcome, std::uint64_t> counts_;
+  std::map<std::string, std::int64_t> most_iterations_;
   std::uint64_t failures_ = 0;
 };
 
 constexpr std::uint64_t kProgramEvery = 25;
 
 void try_case(const Arguments& arguments, std::uint64_t number, Tally& tally) {
-  const Case it = make_case(arguments.seed, number, arguments.without);
+  const Case it = arguments.make(number);
   Verdict verdict = solve_and_judge(it);
   if (!arguments.program.empty() && (arguments.only || number % kProgramEvery == 0)) {
     for (const std::string& complaint : run_program_and_judge(it, arguments.program).complaints) {
@@ -131,8 +145,7 @@ void try_case(const Arguments& arguments, std::uint64_t number, Tally& tally) {
 std::uint64_t try_all(const Arguments& arguments) {
   Tally tally;
   if (arguments.only) {
-    if (!arguments.folder.empty())
-      write_case(make_case(arguments.seed, *arguments.only, arguments.without), arguments.folder);
+    if (!arguments.folder.empty()) write_case(arguments.make(*arguments.only), arguments.folder);
     try_case(arguments, *arguments.only, tally);
     return tally.report();
   }

@@ -4,28 +4,15 @@
 #include <cmath>
 #include <limits>
 
-#include "core/random.hpp"
 #include "simd/simd.hpp"
 #include "support/registered.hpp"
+#include "torture/draw.hpp"
 #include "torture/reference.hpp"
 
 namespace fedsinkhorn::torture {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// A random number generator with the draws that cases are made of.
-class Draw : public Random {
- public:
-  using Random::Random;
-  bool chance(double share) { return uniform() < share; }
-  /// 10^t, t uniform.
-  double power(double low, double high) { return std::pow(10.0, uniform(low, high)); }
-  template <class T>
-  T one_of(const std::vector<T>& choices) {
-    return choices[below(choices.size())];
-  }
-};
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Costs
@@ -72,36 +59,6 @@ void draw_points(Draw& draw, Case& it) {
     const double scale = draw.power(-reach, reach);
     for (double& c : it.x) c *= scale;
     for (double& c : it.y) c *= scale;
-  }
-}
-
-/// Forbids pairs and sets the masses to those of a plan that is positive on all others, so that they fit.
-void forbid_pairs(Draw& draw, Case& it) {
-  std::vector<bool> allowed(it.n * it.m);
-  const double density = draw.uniform(0.2, 0.9);
-  const bool in_blocks = draw.chance(0.4);
-  for (std::size_t i = 0; i < it.n; ++i) {
-    for (std::size_t j = 0; j < it.m; ++j) {
-      allowed[i * it.m + j] = in_blocks ? i * 3 / it.n == j * 3 / it.m : draw.chance(density);
-    }
-  }
-  for (std::size_t i = 0; i < it.n; ++i) allowed[i * it.m + (in_blocks ? i * it.m / it.n : draw.below(it.m))] = true;
-  for (std::size_t j = 0; j < it.m; ++j) allowed[(in_blocks ? j * it.n / it.m : draw.below(it.n)) * it.m + j] = true;
-  it.a.assign(it.n, 0);
-  it.b.assign(it.m * it.targets, 0);
-  for (double& mass : it.a) mass = draw.uniform(0.1, 1);
-  for (std::size_t k = 0; k < it.targets; ++k) {
-    for (std::size_t i = 0; i < it.n; ++i) {
-      std::vector<double> shares(it.m);
-      double total = 0;
-      for (std::size_t j = 0; j < it.m; ++j) {
-        if (allowed[i * it.m + j]) total += shares[j] = draw.uniform(0.1, 1);
-      }
-      for (std::size_t j = 0; j < it.m; ++j) it.b[j * it.targets + k] += it.a[i] * shares[j] / total;
-    }
-  }
-  for (std::size_t p = 0; p < allowed.size(); ++p) {
-    if (!allowed[p]) it.cost[p] = kInfinity;
   }
 }
 
@@ -250,6 +207,35 @@ double draw_tolerance(const Case& it) {
 }
 
 }  // namespace
+
+void forbid_pairs(Draw& draw, Case& it) {
+  std::vector<bool> allowed(it.n * it.m);
+  const double density = draw.uniform(0.2, 0.9);
+  const bool in_blocks = draw.chance(0.4);
+  for (std::size_t i = 0; i < it.n; ++i) {
+    for (std::size_t j = 0; j < it.m; ++j) {
+      allowed[i * it.m + j] = in_blocks ? i * 3 / it.n == j * 3 / it.m : draw.chance(density);
+    }
+  }
+  for (std::size_t i = 0; i < it.n; ++i) allowed[i * it.m + (in_blocks ? i * it.m / it.n : draw.below(it.m))] = true;
+  for (std::size_t j = 0; j < it.m; ++j) allowed[(in_blocks ? j * it.n / it.m : draw.below(it.n)) * it.m + j] = true;
+  it.a.assign(it.n, 0);
+  it.b.assign(it.m * it.targets, 0);
+  for (double& mass : it.a) mass = draw.uniform(0.1, 1);
+  for (std::size_t k = 0; k < it.targets; ++k) {
+    for (std::size_t i = 0; i < it.n; ++i) {
+      std::vector<double> shares(it.m);
+      double total = 0;
+      for (std::size_t j = 0; j < it.m; ++j) {
+        if (allowed[i * it.m + j]) total += shares[j] = draw.uniform(0.1, 1);
+      }
+      for (std::size_t j = 0; j < it.m; ++j) it.b[j * it.targets + k] += it.a[i] * shares[j] / total;
+    }
+  }
+  for (std::size_t p = 0; p < allowed.size(); ++p) {
+    if (!allowed[p]) it.cost[p] = kInfinity;
+  }
+}
 
 Problem Case::problem() const {
   Problem problem;

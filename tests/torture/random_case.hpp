@@ -29,6 +29,8 @@ struct Case {
   bool is_infeasible = false;   ///< no plan exists, and solve() must say so
   double epsilon = 1;
   Options options;
+  bool is_hard = false;              ///< too hard for the slow reference
+  std::int64_t most_iterations = 0;  ///< it must have converged by then; 0: it may take longer
 
   /// Refers to this case.
   [[nodiscard]] Problem problem() const;
@@ -42,5 +44,7 @@ struct Without {
 
 /// The same on every machine (but for which instruction sets there are). Cases do not depend on each other.
 [[nodiscard]] Case make_case(std::uint64_t seed, std::uint64_t number, const Without& without);
+/// Default options for the most part, and problems on which solvers break.
+[[nodiscard]] Case make_hard_case(std::uint64_t seed, std::uint64_t number);
 
 }  // namespace fedsinkhorn::torture

@@ -1,12 +1,11 @@
 // What a client of each topology holds: of the kernel, by its own account, and in all, by the system's. A client of a
-// star must grow with its rows alone, one of the others with its block of the kernel. And what the model predicts.
+// star must grow with its rows alone, one of the others with its block of the kernel.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "federated_run.hpp"
 #include "sections.hpp"
-#include "solve/peak_memory.hpp"
 
 namespace fedsinkhorn::bench {
 namespace {
@@ -26,22 +25,6 @@ ClientFigures largest(const std::vector<ClientFigures>& clients, std::size_t fir
 
 constexpr int kMemoryIterations = 3;
 
-/// Of what a run on n points takes, each client a process.
-PeakMemory predicted(std::size_t n, const std::string& topology, int clients, double process_bytes) {
-  MemoryQuestion question;
-  question.rows = question.columns = n;
-  question.clients = static_cast<std::size_t>(clients);
-  question.dimension = 64;
-  question.symmetric = true;
-  question.one_process = false;
-  question.process_bytes = process_bytes;
-  question.options.topology = topology;
-  question.options.kernel = KernelKind::dense;
-  question.options.method = "sinkhorn";
-  question.options.max_iterations = kMemoryIterations;
-  return peak_memory_of(question);
-}
-
 }  // namespace
 
 void measure_memory(const Settings& settings, Report& report) {
@@ -55,25 +38,20 @@ void measure_memory(const Settings& settings, Report& report) {
   const ProblemOnDisk nothing(kNothing);
   report.note(fmt::format("n = {}, d = 64, float64, 1 thread a client; the largest client counts", n));
   report.note("beyond the program: less what the same client peaks at with 16 points, which is mostly MPI's");
-  Table table({"", "clients", "rows", "its part of K", "peak", "beyond the program", "predicted / peak"});
+  Table table({"", "clients", "rows", "its part of K", "peak", "beyond the program"});
   for (const int clients : settings.quick ? std::vector{2} : std::vector{2, 4, 8}) {
     const std::size_t rows = n / static_cast<std::size_t>(clients);
     for (const std::string topology : kTopologies) {
       const FederatedRun run = run_ours(problem, {topology, "float64", clients, kMemoryIterations});
       const FederatedRun empty = run_ours(nothing, {topology, "float64", clients, kMemoryIterations});
-      const auto add = [&](const std::string& who, const ClientFigures& figures, const ClientFigures& base,
-                           double PeakMemory::*part) {
-        const double process = base.peak_bytes - predicted(kNothing, topology, clients, 0).*part;
-        const double ratio = predicted(n, topology, clients, process).*part / figures.peak_bytes;
+      const auto add = [&](const std::string& who, const ClientFigures& figures, const ClientFigures& base) {
         table.add({who, fmt::format("{}", clients), fmt::format("{}", rows), megabytes(figures.kernel_bytes),
-                   megabytes(figures.peak_bytes), megabytes(figures.peak_bytes - base.peak_bytes),
-                   fmt::format("{:.2f}", ratio)});
+                   megabytes(figures.peak_bytes), megabytes(figures.peak_bytes - base.peak_bytes)});
         report.value(fmt::format("{}, {} clients, peak MB", who, clients), figures.peak_bytes / 1e6);
       };
       const bool star = topology == "star";
-      if (star) add("star, server", run.clients.front(), empty.clients.front(), &PeakMemory::server);
-      add(star ? "star, client" : topology, largest(run.clients, star ? 1 : 0), largest(empty.clients, star ? 1 : 0),
-          &PeakMemory::client);
+      if (star) add("star, server", run.clients.front(), empty.clients.front());
+      add(star ? "star, client" : topology, largest(run.clients, star ? 1 : 0), largest(empty.clients, star ? 1 : 0));
     }
   }
   report.print(table);

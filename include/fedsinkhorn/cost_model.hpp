@@ -120,14 +120,13 @@ struct Prediction {
   std::uint64_t bytes_per_iteration = 0;  ///< sent by all clients together
   std::uint64_t messages_per_iteration = 0;
   std::uint64_t bytes_per_client = 0;  ///< sent in an iteration by the one that sends most
-  double memory_bytes = 0;             ///< peak of the client that needs most, as a process of its own
+  double memory_bytes = 0;             ///< at most, of the client that needs most, as a process of its own
   double server_memory_bytes = 0;      ///< of a server, if there is one
   double process_memory_bytes = 0;     ///< of all clients together, as threads of one process
   double setup_seconds = 0;            ///< to build the kernel and to evaluate the costs, about
   double total_seconds = 0;            ///< with SolveShape::iterations; 0: not known
   std::string bottleneck;
   std::string formula;
-  std::string memory_formula;
   std::vector<std::string> notes;  ///< assumptions, extrapolations
 };
 

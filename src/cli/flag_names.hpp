@@ -6,7 +6,7 @@
 
 namespace fedsinkhorn {
 
-/// Replaces fields in backquotes by their flags. old_flags: old names used on the command line; these are kept.
-[[nodiscard]] std::string with_flags(const std::string& line, const std::vector<std::string>& old_flags = {});
+/// Replaces fields in backquotes by their flags.
+[[nodiscard]] std::string with_flags(const std::string& line);
 
 }  // namespace fedsinkhorn

@@ -53,9 +53,9 @@ std::string predictions_table(const Profile& profile, const std::vector<Predicti
                     predicted_bytes(static_cast<double>(one.bytes_per_iteration)), predicted_bytes(one.memory_bytes),
                     one.server_memory_bytes > 0 ? predicted_bytes(one.server_memory_bytes) : "-", one.bottleneck);
   }
-  text += "\nsent: by all clients in an iteration; a client, server: peak memory of its process\n\n";
+  text += "\nsent: by all clients in an iteration; a client, server: memory of its process, at most\n\n";
   for (const Prediction& one : predictions) {
-    text += fmt::format("{}: T = {}\n  memory = {}\n", one.topology, one.formula, one.memory_formula);
+    text += fmt::format("{}: T = {}\n", one.topology, one.formula);
     if (one.total_seconds > 0) {
       text += fmt::format("  whole solve about {:.4g} s, of which {:.4g} s before and after the iterations\n",
                           one.total_seconds, one.setup_seconds);

@@ -172,7 +172,7 @@ void add_risk_command(CLI::App& app, int& status) {
     try {
       status = run_risk(*arguments);
     } catch (const InputError& error) {
-      throw InputError(with_flags(error.marked(), arguments->solve.old_flags));
+      throw InputError(with_flags(error.marked()));
     }
   });
 }

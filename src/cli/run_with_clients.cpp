@@ -86,7 +86,7 @@ int run_with_clients(const SolveArguments& arguments, const std::function<int(Cl
   Clients clients = clients_of(arguments);
   const auto refuse = [&](const InputError& error, bool knows_reason) {
     if (!clients.session) throw;
-    clients.refuse_together(with_flags(error.marked(), arguments.old_flags), knows_reason);
+    clients.refuse_together(with_flags(error.marked()), knows_reason);
     return kBadInput;
   };
   try {

@@ -21,7 +21,6 @@ struct SolveArguments {
   std::uint64_t seed = 1;
   std::vector<std::string> asynchronous_flags;  // those given
   std::vector<std::string> simulation_flags;
-  std::vector<std::string> old_flags;
   std::vector<std::string_view> offered;  // fields of the option table that the command has flags for
   Options options;                        // except the fields below
   std::map<std::string_view, std::string> words;

@@ -180,7 +180,7 @@ void add_solve_command(CLI::App& app, int& status) {
     try {
       status = run_solve(*arguments);
     } catch (const InputError& error) {
-      throw InputError(with_flags(error.marked(), arguments->old_flags));
+      throw InputError(with_flags(error.marked()));
     }
   });
 }

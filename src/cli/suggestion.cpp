@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/option_words.hpp"
+#include "options/option_table.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -62,6 +63,11 @@ std::string about_option(const CLI::App& app, const CLI::App* command, const std
       if (has_option(*other, name)) {
         return fmt::format("{}: stands before the command; write it after 'fedsinkhorn {}'", name, other->get_name());
       }
+    }
+  }
+  for (const OptionEntry& option : option_table()) {
+    if (!name.empty() && name == option.former_flag) {
+      return fmt::format("{}: no longer an option; it is {} now; {}", name, option.main_flag(), help);
     }
   }
   const std::optional<std::string> near = nearest_option(command == nullptr ? app : *command, name);

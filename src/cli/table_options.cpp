@@ -40,15 +40,7 @@ struct FlagMaker {
   CLI::Option* operator()(std::size_t Options::* /*member*/) const {
     const IntegerRange range = read_range(std::numeric_limits<std::int64_t>::max());
     const auto read = option.default_text == "auto" ? integer_or_auto(range) : integer(range);
-    CLI::Option* flag = add(arguments.counts[option.field])->transform(read);
-    if (!option.old_flag.empty()) {
-      const std::string old(option.old_flag);
-      command.add_option(old, arguments.counts[option.old_flag])
-          ->transform(read)
-          ->each(note_in(arguments.old_flags, old))
-          ->group(std::string(option.group));
-    }
-    return flag;
+    return add(arguments.counts[option.field])->transform(read);
   }
   CLI::Option* operator()(bool Options::*member) const {
     return command.add_flag(std::string(option.flags), arguments.options.*member, std::string(option.help));
@@ -112,15 +104,7 @@ struct WordReader {
   Options& options;
 
   void operator()(std::size_t Options::*member) const {
-    std::optional<std::int64_t> count = arguments.counts.at(option.field);
-    const auto old = arguments.counts.find(option.old_flag);
-    if (old != arguments.counts.end() && old->second) {
-      if (count) {
-        throw InputError(std::string(option.old_flag), "is an older name of " + option.main_flag(), "give one of them");
-      }
-      count = old->second;
-    }
-    options.*member = static_cast<std::size_t>(count.value_or(0));
+    options.*member = static_cast<std::size_t>(arguments.counts.at(option.field).value_or(0));
   }
   void operator()(GridShape Options::*member) const {
     const std::string& word = arguments.words.at(option.field);

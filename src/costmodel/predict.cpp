@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/ring.hpp"
 #include "core/names.hpp"
 #include "costmodel/exchange_time.hpp"
 #include "costmodel/pass_time.hpp"
@@ -14,7 +15,7 @@
 #include "fedsinkhorn/error.hpp"
 #include "registry/registry.hpp"
 #include "solve/check_options.hpp"
-#include "solve/peak_memory.hpp"
+#include "solve/memory_needs.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -178,23 +179,43 @@ void add_bytes(const TopologyEntry& topology, const SolveShape& shape, const Opt
   prediction.messages_per_iteration = all.messages;
 }
 
-void add_memory(const Profile& profile, const SolveShape& shape, const Options& options, const Placement& place,
-                Prediction& prediction) {
-  MemoryQuestion question;
-  question.rows = shape.rows;
-  question.columns = shape.columns;
-  question.targets = shape.targets;
-  question.clients = shape.clients;
-  question.dimension = shape.dimension;
-  question.options = options;
-  question.threads = place.threads;
-  question.one_process = profile.transport != "mpi";
-  question.process_bytes = profile.process_bytes;
-  const PeakMemory peak = peak_memory_of(question);
-  prediction.memory_bytes = peak.client;
-  prediction.server_memory_bytes = peak.server;
-  prediction.process_memory_bytes = peak.process;
-  prediction.memory_formula = peak.formula;
+/// Inputs that stay in memory: points, and costs that a computed kernel reads again and again. Of costs that are stored
+/// as a kernel, the system takes the pages back.
+double input_bytes(const SolveShape& shape, const Options& options, double entries) {
+  if (shape.dimension > 0) return 8.0 * static_cast<double>((shape.rows + shape.columns) * shape.dimension);
+  return options.kernel == KernelKind::dense && !is_private(options) ? 0 : 8.0 * entries;
+}
+
+void add_memory(const Profile& profile, const TopologyEntry& topology, const SolveShape& shape, const Options& options,
+                const Placement& place, Prediction& prediction) {
+  constexpr double program = 2e6;  // code and tables that are not touched before the first solve
+  CostShape costs;
+  costs.rows = shape.rows;
+  costs.columns = shape.columns;
+  costs.dimension = shape.dimension;
+  const double process = profile.process_bytes + program;
+  const bool has_root = topology.route == Route::through_root && shape.clients > 1;
+  prediction.process_memory_bytes =
+      process + input_bytes(shape, options, static_cast<double>(shape.rows) * static_cast<double>(shape.columns));
+  // The first may be a server; the slices of the others differ by a line at most.
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    if (k == shape.clients) break;
+    const double clients_like_it = k == 0 ? 1 : static_cast<double>(shape.clients - 1);
+    const Layout layout = topology.layout(k, shape.clients, options);
+    const ClientShape client = even_shape(costs, shape.targets, layout, shape.clients, k);
+    const double held = bytes_for(options, client, place.threads);
+    const double entries =
+        static_cast<double>(client.block_rows) * static_cast<double>(client.block_columns) +
+        (client.whole_columns ? static_cast<double>(client.all_rows) * static_cast<double>(client.columns) : 0);
+    const double in_all = process + held + (entries > 0 ? input_bytes(shape, options, entries) : 0);
+    double& most = has_root && k == 0 ? prediction.server_memory_bytes : prediction.memory_bytes;
+    most = std::max(most, in_all);
+    prediction.process_memory_bytes += clients_like_it * held;
+  }
+  if (options.server != Server::sums) return;
+  const double words = static_cast<double>(shape.clients * shape.targets * shape.columns) * sizeof(Word);
+  prediction.server_memory_bytes = process + words;
+  prediction.process_memory_bytes += words;
 }
 
 /// A simulation moves the messages of this library, and they cost their clients no time.
@@ -283,7 +304,7 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
        {&prediction.bytes_per_iteration, &prediction.messages_per_iteration, &prediction.bytes_per_client}) {
     *sent = static_cast<std::uint64_t>(static_cast<double>(*sent) / local_steps);
   }
-  add_memory(profile, shape, options, place, prediction);
+  add_memory(profile, topology, shape, options, place, prediction);
   prediction.setup_seconds = setup_seconds(profile, shape, options, round.work, place);
   if (shape.iterations > 0) {
     prediction.total_seconds =

@@ -30,7 +30,6 @@ namespace fedsinkhorn {
           {"total_seconds", one.total_seconds},
           {"bottleneck", one.bottleneck},
           {"formula", one.formula},
-          {"memory_formula", one.memory_formula},
           {"notes", one.notes}};
 }
 

@@ -60,7 +60,7 @@ struct OptionEntry {
   bool is_common = false;           ///< must be the same on all clients
   bool in_summary = false;          ///< in summary.json under the field's name, as given or as used
   OptionUsers used_by{};
-  std::string_view old_flag{};  ///< still works
+  std::string_view former_flag{};  ///< no longer works
 
   [[nodiscard]] std::string main_flag() const { return std::string(flags.substr(0, flags.find(','))); }
 };

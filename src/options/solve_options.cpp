@@ -128,7 +128,7 @@ std::vector<OptionEntry> machinery_options() {
        .default_text = "24; 8 above 8 targets, 4 above 64",
        .is_common = true,
        .used_by = {"method", {"auto", "anderson"}},
-       .old_flag = "--memory"},
+       .former_flag = "--memory"},
       {.field = "backend",
        .flags = "--backend",
        .member = &Options::backend,

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "comm/agreement.hpp"
-#include "core/feasibility.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "problem/costs.hpp"
+#include "problem/feasibility.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -144,7 +144,7 @@ std::vector<const OptionEntry*> common_options() {
 
 /// The option as sent: its flag (under its oldest name) and its value.
 std::string line_of(const OptionEntry& option, const Problem& problem, const Options& options) {
-  const std::string flag = option.old_flag.empty() ? option.main_flag() : std::string(option.old_flag);
+  const std::string flag = option.former_flag.empty() ? option.main_flag() : std::string(option.former_flag);
   return flag + " " + value_text(option, problem, options);
 }
 

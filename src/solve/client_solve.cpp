@@ -312,26 +312,15 @@ Result solve_as_client(const Problem& problem, const Options& given, Communicato
 }
 
 std::uint64_t predicted_bytes(const Problem& problem, const Options& options) {
-  ClientShape shape;
   const CostShape costs = make_cost_input(problem.cost)->shape();
-  shape.rows = costs.rows;
-  shape.columns = costs.columns;
-  shape.dimension = costs.dimension;
-  shape.targets = problem.b.empty() ? 1 : problem.b.columns;
+  const std::size_t targets = problem.b.empty() ? 1 : problem.b.columns;
   const std::size_t clients = std::max<std::size_t>(1, options.clients);
   const TopologyEntry& entry = topologies().find(resolved_topology(options, clients), "`topology`");
+  const int threads = threads_to_use(options, clients, true);
   double bytes = 0;
   for (std::size_t k = 0; k < clients; ++k) {
     const Layout layout = entry.layout(k, clients, options);
-    ClientShape own = shape;
-    own.clients = clients;
-    own.rows = chunk_range(shape.rows, clients, k).size();
-    own.columns = chunk_range(shape.columns, clients, k).size();
-    own.block_rows = shape.rows * layout.row_slices.size() / clients;
-    own.block_columns = shape.columns * layout.column_slices.size() / clients;
-    own.all_rows = shape.rows;
-    own.whole_columns = layout.whole_columns;
-    bytes += bytes_for(options, own, threads_to_use(options, clients, true));
+    bytes += bytes_for(options, even_shape(costs, targets, layout, clients, k), threads);
   }
   return whole_bytes(bytes);
 }

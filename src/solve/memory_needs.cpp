@@ -13,6 +13,7 @@
 #include "comm/digest.hpp"
 #include "comm/ring.hpp"
 #include "core/memory.hpp"
+#include "core/range.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "iteration/high_precision.hpp"
 #include "iteration/pacing.hpp"
@@ -53,6 +54,22 @@ ClientShape shape_of(const CheckedProblem& problem) {
   return shape;
 }
 
+ClientShape even_shape(const CostShape& costs, std::size_t targets, const Layout& layout, std::size_t clients,
+                       std::size_t k) {
+  ClientShape shape;
+  shape.clients = clients;
+  shape.rows = chunk_range(costs.rows, clients, k).size();
+  shape.columns = chunk_range(costs.columns, clients, k).size();
+  shape.block_rows = costs.rows * layout.row_slices.size() / clients;
+  shape.block_columns = costs.columns * layout.column_slices.size() / clients;
+  shape.all_rows = costs.rows;
+  shape.whole_columns = layout.whole_columns;
+  shape.targets = targets;
+  shape.dimension = costs.dimension;
+  shape.entry_bytes = costs.entry_bytes;
+  return shape;
+}
+
 ClientShape shape_to_tell(const Collectives& clients, const CheckedProblem& problem) {
   ClientShape shape = shape_of(problem);
   if (clients.sums() != nullptr) shape.rows = shape.block_rows = problem.rows.given_slices[problem.client].size();
@@ -60,7 +77,7 @@ ClientShape shape_to_tell(const Collectives& clients, const CheckedProblem& prob
 }
 
 double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads) {
-  if (options.stabilization == Stabilization::log) return 0;
+  if (options.stabilization == Stabilization::log || is_private(options)) return 0;
   const bool on_device = options.backend == "cuda";
   const KernelOnBackend* kernel = kernels().find(options.kernel.text(), "`kernel`").on(on_device ? "cuda" : "cpu");
   if (kernel == nullptr) return 0;  // refused elsewhere

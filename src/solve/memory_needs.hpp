@@ -26,6 +26,9 @@ struct ClientShape {
 };
 
 [[nodiscard]] ClientShape shape_of(const CheckedProblem& problem);
+/// Of client k of that many with even slices.
+[[nodiscard]] ClientShape even_shape(const CostShape& costs, std::size_t targets, const Layout& layout,
+                                     std::size_t clients, std::size_t k);
 /// The same for what other clients may know: with secure sums, rows without mass are counted.
 [[nodiscard]] ClientShape shape_to_tell(const Collectives& clients, const CheckedProblem& problem);
 
@@ -37,7 +40,7 @@ struct ClientShape {
 /// Bytes that each of that many clients needs, whatever the problem is.
 [[nodiscard]] double bytes_to_meet(std::size_t clients);
 
-/// Bytes on the host, without inputs. As float64, which cannot wrap around.
+/// At most that many bytes on the host, without inputs. As float64, which cannot wrap around.
 [[nodiscard]] double bytes_for(const Options& options, const ClientShape& shape, int threads);
 /// The kernel's share of them; with backend cuda, the bytes on the device instead.
 [[nodiscard]] double kernel_bytes_for(const Options& options, const ClientShape& shape, int threads);

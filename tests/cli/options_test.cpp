@@ -74,11 +74,11 @@ TEST_F(OptionsTest, AliasesMeanTheSame) {
   EXPECT_EQ(summary_of("--eps 0.1 --tol 0 --max-iter 7").at("iterations"), 7);
 }
 
-TEST_F(OptionsTest, OldNamesStillWork) {
-  const std::string slow = "--epsilon 0.01 --max-iterations 7 --tolerance 0 --output ";
-  EXPECT_EQ(run("solve --cost C.npy --history 2 " + slow + "new").status, 3);
-  EXPECT_EQ(run("solve --cost C.npy --memory 2 " + slow + "old").status, 3);
-  EXPECT_EQ(read_npy(folder_.path() / "new/f.npy").values, read_npy(folder_.path() / "old/f.npy").values);
+TEST_F(OptionsTest, FormerNamesAreAnsweredWithTheNewOnes) {
+  const RunResult result = run("solve --cost C.npy --epsilon 0.1 --memory 2 --output new");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_TRUE(mentions(result.err, "--memory")) << result;
+  EXPECT_TRUE(mentions(result.err, "--history")) << result;
   EXPECT_FALSE(mentions(run("help solve").out, "--memory"));
 }
 
@@ -149,12 +149,11 @@ TEST_F(OptionsTest, WhatIsWrongIsNamed) {
       {good + "--threads 4294967297", {"--threads", "4294967297"}},
       {good + "--clients 18446744073709551617", {"--clients"}},
       {good + "--clients 2.5", {"--clients"}},
-      {good + "--memory 4294967297", {"--memory"}},
-      {good + "--memory 4 --memory 5", {"--memory", "2 values"}},
-      {good + "--memory 4 --history 5", {"--memory", "--history"}},
-      {good + "--history 65", {"--history", "64"}, {"--memory"}},
-      {good + "--history 8 --method sinkhorn", {"--history", "sinkhorn", "anderson"}, {"--memory"}},
-      {good + "--clients 2 --topology async --history 8", {"--history", "--topology async"}, {"--memory", "`"}},
+      {good + "--history 4294967297", {"--history"}},
+      {good + "--history 4 --history 5", {"--history", "2 values"}},
+      {good + "--history 65", {"--history", "64"}},
+      {good + "--history 8 --method sinkhorn", {"--history", "sinkhorn", "anderson"}},
+      {good + "--clients 2 --topology async --history 8", {"--history", "--topology async"}, {"`"}},
       {good + "--local-steps 18446744073709551617", {"--local-steps"}},
       {good + "--clients 2 --topology async --max-staleness 0x5", {"--max-staleness"}},
       {good + "--clients 2 --transport simulated --seed 18446744073709551616", {"--seed", "18446744073709551615"}},
@@ -192,9 +191,9 @@ TEST_F(OptionsTest, WhatIsWrongIsNamed) {
 
       {good + "--metric euclidean", {"--metric", "--cost"}},
       {good + "--metric sqeuclidean", {"--metric", "--cost"}},
-      {good + "--clients 2 --topology async --memory 8", {"--memory", "--topology async"}},
-      {good + "--clients 2 --local-steps 2 --memory 8", {"--memory", "--local-steps"}},
-      {good + "--stabilization log --memory 8", {"--memory", "--stabilization log"}},
+      {good + "--clients 2 --topology async --history 8", {"--history", "--topology async"}},
+      {good + "--clients 2 --local-steps 2 --history 8", {"--history", "--local-steps"}},
+      {good + "--stabilization log --history 8", {"--history", "--stabilization log"}},
       {good + "--epsilon 0.1", {"--epsilon", "2 values"}},
       {good + "--eps 0.2", {"--epsilon", "2 values"}},
       {good + "--max-iter 5 --max-iterations 6", {"--max-iterations", "2 values"}},
@@ -346,7 +345,6 @@ TEST_F(CompletionTest, Options) {
   EXPECT_EQ(offered("fedsinkhorn generate --sh"), Words{"--shared-support"});
   EXPECT_EQ(offered("fedsinkhorn privacy explain --to"), Words{"--topology"});
   EXPECT_EQ(offered("fedsinkhorn solve --expl"), Words{"--explain"});
-  EXPECT_EQ(offered("fedsinkhorn solve --memory"), Words{""});  // an old name
   EXPECT_EQ(offered("fedsinkhorn plan --own"), Words{"--own-rows"});
 }
 

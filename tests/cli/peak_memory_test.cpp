@@ -1,5 +1,5 @@
-// Whether a solve takes the memory that the model predicts, roughly: a matrix that is held twice is noticed. How well
-// the model does is measured where the machine is quiet: 'fedsinkhorn-bench memory'.
+// A solve takes at most the memory that is predicted, and the prediction is not far above where a kernel is stored: a
+// matrix that is held twice is noticed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cli/run_binary.hpp"
+#include "fedsinkhorn/cost_model.hpp"
 #include "fedsinkhorn/npy.hpp"
-#include "solve/peak_memory.hpp"
 #include "support/shadow_memory.hpp"
 
 namespace fedsinkhorn::test {
@@ -21,8 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kAllowed = 0.3;
+/// Sizes of pages, of an allocator's arenas and of what a library keeps vary from run to run.
+constexpr double kAllowed = 0.1;
 constexpr std::size_t kTargets = 16;
+/// From this many rows the stored kernel is most of it.
+constexpr std::size_t kLargeKernel = 3000;
 
 /// A run, and the same as a question.
 struct Setting {
@@ -38,22 +41,24 @@ struct Setting {
   Server server = Server::none;
 };
 
-MemoryQuestion question_of(const Setting& setting, bool one_process) {
-  MemoryQuestion question;
-  question.rows = question.columns = setting.n;
-  question.targets = setting.targets;
-  question.clients = setting.clients;
-  question.dimension = setting.with_points ? 3 : 0;
-  question.one_process = one_process;
-  question.options.topology = setting.topology;
-  question.options.kernel = setting.kernel;
-  question.options.precision = setting.precision;
-  question.options.policy = setting.policy;
-  question.options.mechanism = setting.mechanism;
-  question.options.server = setting.server;
-  question.options.method = "sinkhorn";
-  question.options.max_iterations = 3;
-  return question;
+Prediction predicted(const Setting& setting, bool one_process, double process_bytes) {
+  SolveShape shape;
+  shape.rows = shape.columns = setting.n;
+  shape.targets = setting.targets;
+  shape.clients = setting.clients;
+  shape.dimension = setting.with_points ? 3 : 0;
+  shape.options.topology = setting.topology;
+  shape.options.kernel = setting.kernel;
+  shape.options.precision = setting.precision;
+  shape.options.policy = setting.policy;
+  shape.options.mechanism = setting.mechanism;
+  shape.options.server = setting.server;
+  shape.options.method = "sinkhorn";
+  shape.options.threads = 1;
+  Profile profile = read_profile("office");
+  profile.transport = one_process ? "threads" : "mpi";
+  profile.process_bytes = process_bytes;
+  return predict(profile, shape);
 }
 
 class PeakMemoryTest : public ::testing::Test {
@@ -137,28 +142,26 @@ class PeakMemoryTest : public ::testing::Test {
   [[nodiscard]] double process_bytes(std::size_t processes, bool one_process) {
     double& bytes = process_bytes_[{processes, one_process}];
     if (bytes > 0) return bytes;
-    Setting tiny{.n = 8, .clients = processes, .topology = processes > 1 ? "row-reduce" : "centralized"};
-    const PeakMemory nothing = peak_memory_of(question_of(tiny, one_process));
+    const Setting tiny{.n = 8, .clients = processes, .topology = processes > 1 ? "row-reduce" : "centralized"};
     const std::vector<double> peaks = measured(tiny, one_process);
-    return bytes = *std::max_element(peaks.begin(), peaks.end()) - (one_process ? nothing.process : nothing.client);
+    return bytes = *std::max_element(peaks.begin(), peaks.end());
   }
 
-  void expect_as_predicted(const Setting& setting, bool one_process) {
+  void expect_at_most_predicted(const Setting& setting, bool one_process) {
     SCOPED_TRACE(flags_of(setting) + (one_process ? ", threads" : ", mpi"));
-    MemoryQuestion question = question_of(setting, one_process);
-    question.process_bytes = one_process
-                                 ? process_bytes(1, true)
-                                 : process_bytes(setting.clients + (setting.server == Server::sums ? 1 : 0), false);
-    const PeakMemory predicted = peak_memory_of(question);
+    const std::size_t processes = one_process ? 1 : setting.clients + (setting.server == Server::sums ? 1 : 0);
+    const Prediction prediction = predicted(setting, one_process, process_bytes(processes, one_process));
     const std::vector<double> peaks = measured(setting, one_process);
-    const auto expect_near = [](double prediction, double peak) {
-      EXPECT_NEAR(prediction / peak, 1, kAllowed) << prediction / 1e6 << " MB predicted, " << peak / 1e6 << " measured";
+    const auto expect_below = [&](double bound, double peak) {
+      EXPECT_LE(peak, (1 + kAllowed) * bound) << bound / 1e6 << " MB predicted, " << peak / 1e6 << " measured";
+      const double least = setting.n >= kLargeKernel ? 0.7 * bound : 0;
+      EXPECT_GE(peak, least) << bound / 1e6 << " MB predicted, " << peak / 1e6 << " measured";
     };
-    if (one_process) return expect_near(predicted.process, peaks.front());
+    if (one_process) return expect_below(prediction.process_memory_bytes, peaks.front());
     const bool has_root = setting.topology == "star";
-    if (has_root) expect_near(predicted.server, peaks.front());
-    expect_near(predicted.client,
-                *std::max_element(peaks.begin() + (has_root && peaks.size() > 1 ? 1 : 0), peaks.end()));
+    if (has_root) expect_below(prediction.server_memory_bytes, peaks.front());
+    expect_below(prediction.memory_bytes,
+                 *std::max_element(peaks.begin() + (has_root && peaks.size() > 1 ? 1 : 0), peaks.end()));
   }
 
   TemporaryFolder folder_;
@@ -167,7 +170,7 @@ class PeakMemoryTest : public ::testing::Test {
   std::map<std::pair<std::size_t, bool>, double> process_bytes_;
 };
 
-TEST_F(PeakMemoryTest, OneProcessTakesWhatIsPredicted) {
+TEST_F(PeakMemoryTest, OneProcessTakesAtMostWhatIsPredicted) {
   using enum KernelKind;
   const std::vector<Setting> settings = {
       {.n = 3000},
@@ -181,10 +184,10 @@ TEST_F(PeakMemoryTest, OneProcessTakesWhatIsPredicted) {
       {.clients = 3, .topology = "row-reduce", .with_points = true, .policy = "sums"},
       {.clients = 3, .topology = "all-to-all", .with_points = true, .policy = "private", .mechanism = "scalings"},
   };
-  for (const Setting& setting : settings) expect_as_predicted(setting, true);
+  for (const Setting& setting : settings) expect_at_most_predicted(setting, true);
 }
 
-TEST_F(PeakMemoryTest, AProcessForEachClientTakesWhatIsPredicted) {
+TEST_F(PeakMemoryTest, AProcessForEachClientTakesAtMostWhatIsPredicted) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
   using enum KernelKind;
   const std::vector<Setting> settings = {
@@ -194,7 +197,7 @@ TEST_F(PeakMemoryTest, AProcessForEachClientTakesWhatIsPredicted) {
       {.clients = 3, .topology = "row-reduce", .with_points = true, .policy = "sums", .server = Server::sums},
       {.clients = 3, .topology = "row-reduce", .kernel = online, .with_points = true, .policy = "private"},
   };
-  for (const Setting& setting : settings) expect_as_predicted(setting, false);
+  for (const Setting& setting : settings) expect_at_most_predicted(setting, false);
 }
 
 }  // namespace

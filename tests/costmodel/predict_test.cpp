@@ -142,7 +142,6 @@ TEST(Predict, AddsUpWhatItNames) {
       EXPECT_GT(prediction.memory_bytes, 0);
       EXPECT_GT(prediction.process_memory_bytes, 0);
       EXPECT_FALSE(prediction.formula.empty());
-      EXPECT_FALSE(prediction.memory_formula.empty());
       EXPECT_FALSE(prediction.bottleneck.empty());
     }
   }

@@ -35,7 +35,7 @@ TEST(OptionTable, NamesAreThereOnce) {
   for (const OptionEntry& option : option_table()) {
     SCOPED_TRACE(option.field);
     EXPECT_TRUE(seen.insert(std::string(option.field)).second);
-    std::istringstream flags{std::string(option.flags) + "," + std::string(option.old_flag)};
+    std::istringstream flags{std::string(option.flags) + "," + std::string(option.former_flag)};
     for (std::string flag; std::getline(flags, flag, ',');)
       EXPECT_TRUE(flag.empty() || seen.insert(flag).second) << flag;
     EXPECT_EQ(find_option(option.field), &option);

@@ -1,4 +1,4 @@
-#include "core/feasibility.hpp"
+#include "problem/feasibility.hpp"
 
 #include <gtest/gtest.h>
 

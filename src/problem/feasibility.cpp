@@ -1,4 +1,4 @@
-#include "core/feasibility.hpp"
+#include "problem/feasibility.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/exact_sum.hpp"
-#include "core/maximum_flow.hpp"
+#include "problem/maximum_flow.hpp"
 
 namespace fedsinkhorn {
 namespace {

@@ -186,6 +186,7 @@ void add_memory(const Profile& profile, const SolveShape& shape, const Options& 
   question.targets = shape.targets;
   question.clients = shape.clients;
   question.dimension = shape.dimension;
+  question.held_bytes = shape.held_bytes;
   question.options = options;
   question.threads = place.threads;
   question.one_process = profile.transport != "mpi";

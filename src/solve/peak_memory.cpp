@@ -229,7 +229,7 @@ double word_bytes(const Case& of) {
 // Pages of a mapped matrix
 
 double file_bytes(const MemoryQuestion& question) {
-  if (question.dimension > 0) return 0;
+  if (question.dimension > 0 || question.held_bytes > 0) return 0;
   return number(question.rows) * number(question.columns) * number(question.entry_bytes);
 }
 
@@ -369,6 +369,7 @@ std::string formula_of(const Case& of, const Part& part, const Resident& residen
     formula +=
         fmt::format("{:.2g} n m of the file + ", worst.pages / (number(question.rows) * number(question.columns)));
   }
+  if (question.held_bytes > 0) formula += "costs in memory + ";
   const double vectors = lines > 0 ? others / (of.targets() * kNumber * lines) : 0;
   return formula + fmt::format("8 N {:.0f} (n + m) + process", vectors);
 }
@@ -378,7 +379,7 @@ std::string formula_of(const Case& of, const Part& part, const Resident& residen
 PeakMemory peak_memory_of(const MemoryQuestion& question) {
   const Case of = case_of(question);
   const std::size_t clients = question.clients;
-  const double start = question.process_bytes + kCode + small_files(question);
+  const double start = question.process_bytes + kCode + small_files(question) + number(question.held_bytes);
   const Resident first = resident_of(of, 0);
   PeakMemory peak;
   peak.formula = formula_of(of, part_of(of, 0), first);
@@ -398,7 +399,7 @@ PeakMemory peak_memory_of(const MemoryQuestion& question) {
   const double of_others = start + std::max(peak_of(question, second), peak_of(question, last));
   if (of.topology.route == Route::through_root) {
     peak.server = peak.client;
-    peak.client = of_others - point_files(question);  // the server alone opens them
+    peak.client = of_others - point_files(question) - number(question.held_bytes);  // the server alone opens them
   } else {
     peak.client = std::max(peak.client, of_others);
   }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <string>
 
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
@@ -57,6 +59,18 @@ TEST(PeakMemory, AnOnlineKernelKeepsThePagesOfItsFile) {
   MemoryQuestion in_float32 = online(square_question(4000));
   in_float32.entry_bytes = sizeof(float);
   EXPECT_NEAR(from_file - client_of(in_float32), file / 2, 0.02 * file);
+}
+
+TEST(PeakMemory, CostsInMemoryCountOnceAndHaveNoPages) {
+  constexpr double matrix = 4000.0 * 4000.0 * 8;
+  for (const bool is_online : {false, true}) {
+    MemoryQuestion question = is_online ? online(square_question(4000)) : square_question(4000);
+    question.held_bytes = static_cast<std::size_t>(matrix);
+    const double without =
+        client_of(is_online ? online(from_points(square_question(4000))) : from_points(square_question(4000)));
+    EXPECT_NEAR(client_of(question) - without, matrix, 0.02 * matrix);
+    EXPECT_NE(peak_memory_of(question).formula.find("costs in memory"), std::string::npos);
+  }
 }
 
 TEST(PeakMemory, ClientsShareWhatTheLayoutSays) {

@@ -77,7 +77,7 @@ void add_file_options(CLI::App& command, InputFiles& files) {
           "a, b, initial_g")
       ->type_name("NAME,...")
       ->delimiter(',')
-      ->expected(1)
+      ->expected(1, 6)
       ->group("Problem");
 }
 

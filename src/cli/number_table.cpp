@@ -52,6 +52,12 @@ AnyMatrix NumberTable::matrix() const {
   return MatrixView<double>{csv_.values.data(), csv_.rows, csv_.width};
 }
 
+std::size_t NumberTable::held_bytes() const {
+  if (!npy_) return csv_.values.size() * sizeof(double);
+  if (!is_by_columns()) return npy_->converted_bytes();
+  return rows_of(matrix()) * columns_of(matrix()) * (is_float32() ? sizeof(float) : sizeof(double));
+}
+
 std::vector<double> NumberTable::values() const { return npy_ ? npy_->to_vector() : csv_.values; }
 
 std::vector<double> NumberTable::vector() const {

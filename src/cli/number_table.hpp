@@ -36,10 +36,8 @@ class NumberTable {
   [[nodiscard]] bool is_vector() const { return npy_ && npy_->shape().size() == 1; }
   /// Whether its numbers are of float32: their sums agree to fewer digits.
   [[nodiscard]] bool is_float32() const { return npy_ && npy_->is_float32(); }
-  /// Memory of numbers that are not mapped.
-  [[nodiscard]] std::size_t held_bytes() const {
-    return npy_ ? npy_->converted_bytes() : csv_.values.size() * sizeof(double);
-  }
+  /// Memory of numbers that are not mapped, or whose pages stay: columns are never done with before the end.
+  [[nodiscard]] std::size_t held_bytes() const;
   /// Tells that these rows will not be read again soon.
   void release_rows(std::size_t first, std::size_t count) const {
     if (npy_) npy_->release_rows(first, count);

@@ -20,7 +20,7 @@ struct MemoryQuestion {
   std::size_t targets = 1;
   std::size_t clients = 1;
   std::size_t dimension = 0;    ///< of points; 0: a cost matrix
-  std::size_t held_bytes = 0;   ///< of a cost matrix that a process has in memory; 0: it is mapped from a file
+  std::size_t held_bytes = 0;   ///< of a cost matrix that a process keeps in memory; 0: it is mapped row by row
   std::size_t entry_bytes = 8;  ///< per entry of the file
   bool symmetric = false;       ///< the costs; all-to-all and async then read their columns as rows
   Options options;              ///< on the CPU, with even slices

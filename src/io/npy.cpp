@@ -80,13 +80,13 @@ std::string header_text(std::span<const std::size_t> shape) {
 struct NpyFile::State {
   State(std::filesystem::path where, NpyHeader what, Order order, int descriptor, std::size_t file_size)
       : path(std::move(where)), header(std::move(what)) {
-    auto& mapping = file.emplace(descriptor, file_size, display_name(path));
-    const std::byte* data = mapping.pages.data() + header.data_offset;
-    const std::size_t bytes = header.format.bytes;
+    const std::byte* data = file.emplace(descriptor, file_size, display_name(path)).pages.data() + header.data_offset;
     const bool is_float = header.format == NumberFormat{'f', 8} || header.format == NumberFormat{'f', 4};
-    is_by_columns = header.by_columns && is_float && order == Order::as_stored;
-    if (is_float && header.by_columns == is_by_columns && header.data_offset % bytes == 0) return;
-    is_by_columns = false;
+    const bool is_in_order = !header.by_columns || order == Order::as_stored;
+    if (is_float && is_in_order && header.data_offset % header.format.bytes == 0) {
+      is_by_columns = header.by_columns;
+      return;
+    }
     require_memory();
     converted = converted_numbers(header, data);
     file.reset();

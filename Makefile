@@ -72,9 +72,11 @@ bench-python: python-build ## Time calls from Python beside calls from C++ and P
 	cmake --build --preset release --target fedsinkhorn-calls
 	PYTHONPATH=build/python $(PYTHON) bench/python/bench.py build/fedsinkhorn-calls $(PYTHON_BENCH_ARGS)
 
-# Without MPI: a program has one MPI, that of its mpi4py, and it cannot be carried along.
+# Without MPI: a program has one MPI, that of its mpi4py, and it cannot be carried along. Without live pages, which need
+# too many libraries.
+WHEEL_ARGS = -DFEDSINKHORN_PYTHON_CARRIES=ON -DFEDSINKHORN_MPI=OFF -DFEDSINKHORN_WATCH=OFF
 wheel: packages-program packages-python ## A wheel that carries its libraries, in dist/
-	FEDSINKHORN_CMAKE_ARGS="-DFEDSINKHORN_PYTHON_CARRIES=ON -DFEDSINKHORN_MPI=OFF" FEDSINKHORN_BUILD_FOLDER=build-wheel \
+	FEDSINKHORN_CMAKE_ARGS="$(WHEEL_ARGS)" FEDSINKHORN_BUILD_FOLDER=build-wheel \
 	  $(PYTHON) -m pip wheel . --no-build-isolation --no-deps --no-index --wheel-dir dist
 
 torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference

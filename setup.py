@@ -1,4 +1,4 @@
-"""pip install . --no-build-isolation: CMake builds the package, this puts it where pip wants it.
+"""pip install . --no-build-isolation: CMake builds the package and the program, this puts both where pip wants them.
 
 FEDSINKHORN_CMAKE_ARGS: more arguments for CMake. FEDSINKHORN_BUILD_FOLDER: a build folder to keep and use again.
 """
@@ -25,10 +25,13 @@ class CMakeBuild(build_ext):
                     "-DCMAKE_UNITY_BUILD_BATCH_SIZE=12", *shlex.split(os.environ.get("FEDSINKHORN_CMAKE_ARGS", ""))]
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         subprocess.run(["cmake", "-S", ROOT, "-B", folder, *generator, *settings], check=True)
-        subprocess.run(["cmake", "--build", folder, "--target", "fedsinkhorn-python-package", "--parallel"], check=True)
+        targets = ["fedsinkhorn-python-package", "fedsinkhorn-cli"]
+        subprocess.run(["cmake", "--build", folder, "--target", *targets, "--parallel"], check=True)
         target = Path(self.get_ext_fullpath(extension.name)).resolve().parent
         shutil.copytree(folder / "python" / "fedsinkhorn", target, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("__pycache__"))
+        (target / "bin").mkdir(exist_ok=True)
+        shutil.copy2(folder / "fedsinkhorn", target / "bin")
 
 
 setup(

@@ -1,13 +1,15 @@
-// libFuzzer target for the .npy header parser.
+// libFuzzer target for the .npy header parser, and for reading what a header says.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fedsinkhorn/error.hpp"
 #include "io/npy_header.hpp"
+#include "io/npy_numbers.hpp"
 
 namespace {
 
@@ -27,13 +29,17 @@ void check(std::span<const std::byte> start, std::uint64_t file_size) {
     return;
   }
   require(header.shape.size() == 1 || header.shape.size() == 2);
-  std::uint64_t bytes = header.is_float32 ? 4 : 8;
+  std::uint64_t bytes = header.format.bytes;
   for (const std::size_t dimension : header.shape) {
     require(dimension > 0);
     require(!__builtin_mul_overflow(bytes, std::uint64_t{dimension}, &bytes));
   }
   require(header.data_offset <= std::min<std::uint64_t>(start.size(), file_size));
   require(bytes == file_size - header.data_offset);
+  if (file_size <= start.size()) {
+    const std::vector<double> numbers = fedsinkhorn::converted_numbers(header, start.data() + header.data_offset);
+    require(numbers.size() == bytes / header.format.bytes);
+  }
 }
 
 }  // namespace

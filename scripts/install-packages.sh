@@ -13,9 +13,9 @@ tests=("${mpi[@]}" libgtest-dev libvalijson-dev libglpk-dev python3=python3)
 lint=(clang-format=clang-format clang-tidy=clang-tidy)
 clang=(clang=clang++ libclang-rt-14-dev)
 browser=(npm=npm chromium=chromium)
-python=(python3-dev pybind11-dev libdlpack-dev python3-numpy python3-pip python3-setuptools python3-wheel python3-pytest
-        python3-hypothesis python3-tqdm python3-pot python3-torch python3-sklearn python3-mpi4py "${mpi[@]}"
-        python3-matplotlib)
+python=(python3-dev pybind11-dev libdlpack-dev python3-numpy python3-pip python3-setuptools python3-venv python3-wheel
+        python3-pytest python3-hypothesis python3-tqdm python3-pot python3-torch python3-sklearn python3-mpi4py
+        "${mpi[@]}" python3-matplotlib)
 # Only to time other solvers beside ours: nothing else needs these, and no other target asks for them.
 bench_peers=(python3-numpy python3-pot python3-torch python3-mpi4py libopenblas0-pthread)
 

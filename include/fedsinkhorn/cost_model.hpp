@@ -102,6 +102,7 @@ struct SolveShape {
   std::size_t targets = 1;
   std::size_t clients = 1;
   std::size_t dimension = 0;            ///< of points; 0: a cost matrix
+  std::size_t held_bytes = 0;           ///< of a cost matrix that a process keeps in memory; 0: mapped row by row
   std::size_t clients_per_machine = 0;  ///< 0: as the profile says
   std::int64_t iterations = 0;          ///< 0: not known
   Options options;  ///< topology, grid, kernel, precision, passes, policy, server, mechanism, method, threads

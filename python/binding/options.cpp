@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -164,6 +166,18 @@ struct TypeOf {
   }
 };
 
+/// Other names of it on the command line, as names of arguments.
+std::vector<std::string> aliases_of(const OptionEntry& option) {
+  std::vector<std::string> aliases;
+  std::istringstream flags(fmt::format("{},{}", option.flags, option.old_flag));
+  for (std::string flag; std::getline(flags, flag, ',');) {
+    flag.erase(0, flag.find_first_not_of('-'));
+    std::ranges::replace(flag, '-', '_');
+    if (!flag.empty() && flag != option.field) aliases.push_back(flag);
+  }
+  return aliases;
+}
+
 }  // namespace
 
 Options options_from(const py::dict& given) {
@@ -195,6 +209,7 @@ py::list described_options() {
     one["default"] =
         option.default_text.empty() ? visit_value(option, Problem{}, Options{}, DefaultOf{}) : py::object(py::none());
     one["choices"] = names_of_option(option);
+    one["aliases"] = aliases_of(option);
     all.append(one);
   }
   return all;

@@ -136,3 +136,11 @@ def as_numbers(name, value, dimensions, float64=False, fortran=False):
     if not (in_order and value.flags.aligned):
         value = np.require(value, requirements=("C", "A"))
     return value
+
+
+def as_masses(name, value, row=False):
+    """A vector as float64; a matrix of one column is one, and with `row` that of one row, too."""
+    numbers = as_numbers(name, value, (1, 2), float64=True)
+    if numbers.ndim == 2 and numbers.shape[1] != 1 and not (row and numbers.shape[0] == 1):
+        raise InputError(f"{name}: has 2 dimensions; give 1, or a single column{' or row' if row else ''}")
+    return numbers.reshape(-1)

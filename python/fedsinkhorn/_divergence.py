@@ -1,6 +1,6 @@
 """The Sinkhorn divergence, and its gradients."""
 from . import _core
-from ._solve import check_callback, check_options, documented, inputs_of, is_interruptible
+from ._solve import check_callback, check_options, documented, inputs_of, is_interruptible, with_hints
 from .result import check_on_failure, report_failure
 
 
@@ -50,9 +50,10 @@ class Divergence:
         return f"<fedsinkhorn.Divergence: {self.value:.6g}, {self.status}>"
 
 
+@with_hints("(X, Y, a, b)")
 def divergence(X, Y, a=None, b=None, *, epsilon, metric="sqeuclidean", mass_tolerance=None, callback=None,
                on_failure="warn", **options):
-    check_options("divergence", options)
+    check_options("divergence", options, ("epsilon", "metric"))
     check_on_failure(on_failure)
     inputs = inputs_of((X, Y), a, b, epsilon, metric, options, None, mass_tolerance)
     check_callback(callback)

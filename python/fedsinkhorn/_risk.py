@@ -2,8 +2,8 @@
 import json
 
 from . import _core
-from ._arrays import as_numbers
-from ._solve import check_comm, check_options, is_interruptible, others_told, result_attached
+from ._arrays import as_masses, as_numbers
+from ._solve import check_comm, check_options, is_interruptible, others_told, result_attached, with_hints
 from .result import check_on_failure, report_failure, warn_of_sums
 
 
@@ -40,6 +40,7 @@ class RiskResult:
         return f"<fedsinkhorn.RiskResult: worst case {self.loss}, before {self.expected_loss}, {self.status}>"
 
 
+@with_hints("(returns, scenarios)")
 def risk(returns=None, scenarios=None, *, radius, epsilon, weights=None, are_gains=False, scenario_losses=None,
          return_losses=None, costs=None, cost="sqeuclidean", covariance=None, a=None, cvar_level=0, may_stay=False,
          radii=None, stress_marginal=None, comm=None, on_failure="warn", **options):
@@ -55,16 +56,17 @@ def risk(returns=None, scenarios=None, *, radius, epsilon, weights=None, are_gai
     if comm is not None:
         check_comm(comm)
     with others_told(comm, options):
-        check_options("risk", options)
+        check_options("risk", options, ("epsilon", "radius"))
         check_on_failure(on_failure)
         inputs = dict(radius=radius, epsilon=epsilon, are_gains=are_gains, cost=cost, cvar_level=cvar_level,
                       may_stay=may_stay, is_part=comm is not None)
         for name, value, dimensions, float64 in (
                 ("returns", returns, 2, False), ("scenarios", scenarios, 2, False), ("costs", costs, 2, False),
-                ("covariance", covariance, 2, True), ("weights", weights, 1, True),
-                ("scenario_losses", scenario_losses, 1, True), ("return_losses", return_losses, 1, True),
-                ("a", a, 1, True), ("radii", radii, 1, True), ("stress_marginal", stress_marginal, 1, True)):
+                ("covariance", covariance, 2, True), ("radii", radii, 1, True)):
             inputs[name] = None if value is None else as_numbers(name, value, (dimensions,), float64)
+        for name, value in (("weights", weights), ("scenario_losses", scenario_losses),
+                            ("return_losses", return_losses), ("a", a), ("stress_marginal", stress_marginal)):
+            inputs[name] = None if value is None else as_masses(name, value, row=True)
         prepared = _core.PreparedRisk(inputs, options)
     with result_attached(dict, RiskResult):
         result = RiskResult(_core.risk(prepared, is_interruptible(), comm is not None))

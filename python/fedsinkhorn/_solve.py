@@ -1,6 +1,7 @@
 """fedsinkhorn.solve: from Python's arguments to the library's, and back."""
 import contextlib
 import difflib
+import functools
 import inspect
 import signal
 import threading
@@ -8,7 +9,7 @@ import threading
 import numpy as np
 
 from . import _core
-from ._arrays import as_numbers, is_text, on_device
+from ._arrays import as_masses, as_numbers, is_text, on_device
 from ._core import InputError
 from .progress import bar_for
 from .result import Result, check_on_failure, report_failure, warn_of_sums
@@ -20,6 +21,10 @@ _FILES = {
     "key": "Policy \"sums\": this client's secret key, a file made by `fedsinkhorn privacy key`",
     "fingerprints": "Policy \"sums\": a file with the fingerprints of all clients' keys",
 }
+# Other names of the command line, and those of POT and OTT-JAX.
+_ELSEWHERE = {other: option["name"] for option in _core.options() for other in option["aliases"]}
+_ELSEWHERE.update(numItermax="max_iterations", numIterMax="max_iterations", stopThr="tolerance", threshold="tolerance",
+                  warmstart="initial_g", potentials_init="initial_g")
 
 
 def is_interruptible():
@@ -32,10 +37,35 @@ def check_options(function, given, others=()):
     """Names of options, as Python checks names of arguments. others: arguments of the function, to suggest."""
     for name in given:
         if name not in _OPTIONS and name not in _FILES:
-            near = difflib.get_close_matches(name, [*_OPTIONS, *_FILES, *others], 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            known = [*_OPTIONS, *_FILES, *others]
+            near = _ELSEWHERE.get(name) or next(iter(difflib.get_close_matches(name, known, 1)), None)
+            hint = f"; did you mean {near!r}?" if near in known else ""
             raise TypeError(f"{function}() has no option {name!r}{hint}")
     return given
+
+
+def with_hints(order):
+    """For a function that takes **options: a call that does not fit is answered with the names and the order that do.
+    order: of what has no name."""
+
+    def decorate(function):
+        named = [name for name, parameter in inspect.signature(function).parameters.items()
+                 if parameter.kind is not parameter.VAR_KEYWORD]
+
+        @functools.wraps(function)
+        def call(*arguments, **options):
+            try:
+                return function(*arguments, **options)
+            except TypeError as error:
+                if error.__traceback__.tb_next is not None:  # the call was right: of what it does
+                    raise
+                misfit = str(error)
+            check_options(function.__name__, {name: None for name in options if name not in named}, named)
+            raise TypeError(f"{misfit}; the order is {order}" if "positional" in misfit else misfit)
+
+        return call
+
+    return decorate
 
 
 def is_points(C):
@@ -50,12 +80,32 @@ def _mass_tolerance(given, a, b):
     if given is not None:
         return given
     kinds = [getattr(masses, "dtype", None) for masses in (a, b)]
-    return 1e-5 if any(kind is not None and kind != np.float64 and "float32" in str(kind) for kind in kinds) else 1e-8
+    return 1e-5 if any(kind is not None and str(kind).endswith(("float32", "f4")) for kind in kinds) else 1e-8
 
 
 def _costs_of(C, options):
     there = None if is_text(options.get("backend"), "cpu") else on_device("C", C)
     return as_numbers("C", C, (2,), fortran=True) if there is None else there
+
+
+_ORDER = "(C, a, b), or ((X, Y), a, b), all else by name; fedsinkhorn.pot has POT's (a, b, M, reg)"
+
+
+def _is_column(array):
+    return np.ndim(array) == 2 and np.shape(array)[1] == 1
+
+
+def _check_order(C, a, b):
+    """A vector or a single column in place of the costs, and costs of its size in place of b."""
+    try:
+        are_masses = np.ndim(C) == 1 or (_is_column(C) and np.ndim(b) == 2 and 1 != np.shape(C)[0] == np.shape(b)[0])
+    except Exception:  # no arrays, as will be said
+        return
+    if are_masses:
+        raise InputError(f"C: has {np.ndim(C)} dimensions; give 2: the order is {_ORDER}" if np.ndim(C) == 1 else
+                         f"C: is a single column, and b has as many rows: the order is {_ORDER}")
+    if _is_column(C) and _is_column(a):
+        raise InputError("a: has 2 dimensions; give 1, and points as a pair: (X, Y), a, b")
 
 
 def inputs_of(C, a, b, epsilon, metric, options, initial_g=None, mass_tolerance=None):
@@ -67,11 +117,12 @@ def inputs_of(C, a, b, epsilon, metric, options, initial_g=None, mass_tolerance=
     else:
         if not is_text(metric, "sqeuclidean"):
             raise InputError("metric: costs were given, not points; give points (X, Y), or leave it out")
+        _check_order(C, a, b)
         inputs["C"] = _costs_of(C, options)
     if a is not None:
-        if "C" in inputs and getattr(a, "ndim", 1) == 2:
+        if "C" in inputs and getattr(a, "ndim", 1) == 2 and not _is_column(a):
             raise InputError("a: has 2 dimensions; give 1, and points as a pair: (X, Y), a, b")
-        inputs["a"] = as_numbers("a", a, (1,), float64=True)
+        inputs["a"] = as_masses("a", a)
     if b is not None:
         inputs["b"] = as_numbers("b", b, (1, 2), float64=True)
     if initial_g is not None:
@@ -131,6 +182,7 @@ def _parts_of(parts, inputs, comm):
     return list(parts)
 
 
+@with_hints(_ORDER)
 def solve(C, a=None, b=None, *, epsilon, metric="sqeuclidean", initial_g=None, mass_tolerance=None,
           callback=None, progress=False, on_failure="warn", comm=None, parts=None, **options):
     if comm is not None:
@@ -163,9 +215,10 @@ def serve(comm, timeout=60):
     _core.serve(timeout)
 
 
+@with_hints(_ORDER)
 def predicted_bytes(C, a=None, b=None, *, epsilon, metric="sqeuclidean", **options):
     """The peak memory of solve() for these arguments, in bytes, without the inputs."""
-    check_options("predicted_bytes", options)
+    check_options("predicted_bytes", options, ("epsilon", "metric"))
     return _core.predicted_bytes(_core.Prepared(inputs_of(C, a, b, epsilon, metric, options), options))
 
 
@@ -176,7 +229,7 @@ Parameters
 C : matrix of costs, n x m, or a pair (X, Y) of points, n x d and m x d
     Float32 and float64 are read in place: costs in C or Fortran order, or in C order on a GPU; points in C order. +inf
     forbids a pair.
-a, b : masses, n and m
+a, b : masses, n (or n x 1) and m
     None means uniform with total 1. b with two dimensions has several targets, one per column.
 epsilon : regularisation, absolute, in units of the cost
 metric : "sqeuclidean" (not halved), "euclidean" or "cosine", of points

@@ -1,5 +1,5 @@
 """An estimator with scikit-learn's interface. scikit-learn itself is used if it is installed."""
-from ._arrays import as_numbers, errors_named
+from ._arrays import as_masses, errors_named
 from ._core import InputError
 from ._solve import solve
 
@@ -56,7 +56,7 @@ class SinkhornTransport(TransformerMixin, BaseEstimator):
             raise InputError("y: was not given; give the points that X is to be moved onto")
         with errors_named({"a": "sample_weight", "b": "target_weight", "Y": "y"}):
             if target_weight is not None:
-                target_weight = as_numbers("target_weight", target_weight, (1,), float64=True)
+                target_weight = as_masses("target_weight", target_weight)
             self.result_ = solve((X, y), sample_weight, target_weight, epsilon=self.epsilon, metric=self.metric,
                                  **dict(self.options or {}))
         self.Y_ = self.result_._inputs["Y"]

@@ -6,6 +6,8 @@
 What differs from POT, and what is ignored, is listed in docs/python.md ("In place of POT").
 """
 import contextlib
+import functools
+import re
 import sys
 from types import SimpleNamespace
 
@@ -23,6 +25,35 @@ __all__ = ["OTResult", "empirical_sinkhorn_divergence", "patch_pot", "sinkhorn",
 # They name variants of one algorithm, which have the same solution.
 _METHODS = ("sinkhorn", "sinkhorn_log", "greenkhorn", "sinkhorn_stabilized", "sinkhorn_epsilon_scaling")
 _METHODS_OF_LOSSES = ("sinkhorn", "sinkhorn_log", "sinkhorn_stabilized")
+
+
+_originals = {}  # by name: what POT has, while it is patched
+_patched = []  # (module, name, what it had or None)
+_reasons_told = set()  # why POT's own functions were called
+
+
+def _or_theirs(function):
+    """What ours refuses is for POT's own function, where POT is patched: it has the last word on what is an error."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        theirs = _originals.get(name)
+        try:
+            return function(*arguments, **named)
+        except (InputError, TypeError) as error:
+            if theirs is None:
+                raise
+            refusal = str(error)
+        answer = theirs(*arguments, **named)
+        number = r"[-+]?\d[\w.+-]*"
+        reason = name, re.sub(f"{number}((, | and ){number})*", "#", refusal)
+        if reason not in _reasons_told:
+            _reasons_told.add(reason)
+            warn_caller(f"ot.{name}: POT's own function solves this, fedsinkhorn does not ({refusal})")
+        return answer
+
+    return call
 
 
 def _check_method(method, known):
@@ -170,10 +201,15 @@ def _nan_for(M, b, log, is_loss):
 
 
 def _refuse_gradients(function, *tensors):
-    if any(getattr(tensor, "requires_grad", False) for tensor in tensors):
-        warn_caller(f"{function}: its result has no gradients; use sinkhorn2, or the losses of fedsinkhorn.torch")
+    if not any(getattr(tensor, "requires_grad", False) for tensor in tensors):
+        return
+    torch = sys.modules.get("torch")
+    if function in _originals and (torch is None or torch.is_grad_enabled()):
+        raise InputError(f"{function}: its result has no gradients here")
+    warn_caller(f"{function}: its result has no gradients; use sinkhorn2, or the losses of fedsinkhorn.torch")
 
 
+@_or_theirs
 def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, verbose=False, log=False, warn=True,
              warmstart=None, **kwargs):
     """As ot.sinkhorn: the plan, or with b of two dimensions the losses <P, M>; with `log` also a dictionary.
@@ -193,6 +229,7 @@ def sinkhorn(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ver
     return (answer, _log_of(result, reg, M)) if log else answer
 
 
+@_or_theirs
 def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, verbose=False, log=False, warn=True,
               warmstart=None, **kwargs):
     """As ot.sinkhorn2: <P, M>, one for each column of b. Its tensors can be differentiated, by the envelope theorem."""
@@ -215,6 +252,7 @@ def sinkhorn2(a, b, M, reg, method="sinkhorn", numItermax=1000, stopThr=1e-9, ve
     return (answer, _log_of(result, reg, M)) if log else answer
 
 
+@_or_theirs
 def empirical_sinkhorn_divergence(X_s, X_t, reg, a=None, b=None, metric="sqeuclidean", numIterMax=10000, stopThr=1e-9,
                                   verbose=False, log=False, warn=True, warmstart=None, **kwargs):
     """As ot.bregman.empirical_sinkhorn_divergence: <P, C> of the two samples minus half of those within each, and at
@@ -299,23 +337,18 @@ class OTResult:
         return f"OTResult(value={self.value}, value_linear={self.value_linear}, status={self.status!r})"
 
 
-def _regularised(function, reg, reg_type, unbalanced, plan_init, others):
-    """Whether the problem is one of ours. If not, POT solves it where it is patched."""
-    wrong = None
+def _require_entropic(reg, reg_type, unbalanced, plan_init, others):
     if reg is None or not _number("reg", reg) > 0:
-        wrong = "reg: exact transport was asked for; give a regularisation above 0"
-    elif unbalanced is not None:
-        wrong = "unbalanced: both marginals are fixed here; leave it out"
-    elif not isinstance(reg_type, str) or reg_type.lower() not in ("kl", "entropy"):
-        wrong = f"reg_type: {reg_type!r} is not entropic; choose 'KL' or 'entropy'"
-    elif plan_init is not None:
-        wrong = "plan_init: a plan is no starting point here; give potentials_init"
-    else:
-        wrong = next((f"{name}: is not supported; leave it out" for name, value in others.items() if value is not None),
-                     None)
-    if wrong is not None and function not in _originals:  # nobody else to ask
-        raise InputError(wrong)
-    return wrong is None
+        raise InputError("reg: exact transport was asked for; give a regularisation above 0")
+    if unbalanced is not None:
+        raise InputError("unbalanced: both marginals are fixed here; leave it out")
+    if not isinstance(reg_type, str) or reg_type.lower() not in ("kl", "entropy"):
+        raise InputError(f"reg_type: {reg_type!r} is not entropic; choose 'KL' or 'entropy'")
+    if plan_init is not None:
+        raise InputError("plan_init: a plan is no starting point here; give potentials_init")
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(f"{name}: is not supported; leave it out")
 
 
 def _solved(C, a, b, reg, reference, reg_type, max_iter, tol, potentials_init, verbose, **settings):
@@ -330,43 +363,35 @@ def _solved(C, a, b, reg, reference, reg_type, max_iter, tol, potentials_init, v
     return OTResult(result, reference, reg_type.lower())
 
 
+@_or_theirs
 def solve(M, a=None, b=None, reg=None, c=None, reg_type="KL", unbalanced=None, unbalanced_type="KL", method=None,
           n_threads=1, max_iter=None, plan_init=None, potentials_init=None, tol=None, verbose=False, grad="autodiff"):
     """As ot.solve, for entropic regularisation with both marginals fixed: an object with plan, value, ..."""
-    if not _regularised("solve", reg, reg_type, unbalanced, plan_init, {"c": c, "method": method}):
-        return _originals["solve"](M, a, b, reg=reg, c=c, reg_type=reg_type, unbalanced=unbalanced,
-                                   unbalanced_type=unbalanced_type, method=method, n_threads=n_threads,
-                                   max_iter=max_iter, plan_init=plan_init, potentials_init=potentials_init, tol=tol,
-                                   verbose=verbose, grad=grad)
+    _require_entropic(reg, reg_type, unbalanced, plan_init, {"c": c, "method": method})
     _refuse_gradients("solve", M, a, b)
     return _solved(M, a, b, reg, M, reg_type, max_iter, tol, potentials_init, verbose)
 
 
+@_or_theirs
 def solve_sample(X_a, X_b, a=None, b=None, metric="sqeuclidean", reg=None, c=None, reg_type="KL", unbalanced=None,
                  unbalanced_type="KL", lazy=False, batch_size=None, method=None, n_threads=1, max_iter=None,
                  plan_init=None, rank=100, scaling=0.95, potentials_init=None, X_init=None, tol=None, verbose=False,
                  grad="autodiff", random_state=None):
     """As ot.solve_sample: the costs are distances of points. lazy: the kernel is not stored (kernel "online")."""
-    others = {"c": c, "method": method, "X_init": X_init}
-    if not _regularised("solve_sample", reg, reg_type, unbalanced, plan_init, others):
-        return _originals["solve_sample"](X_a, X_b, a, b, metric=metric, reg=reg, c=c, reg_type=reg_type,
-                                          unbalanced=unbalanced, unbalanced_type=unbalanced_type, lazy=lazy,
-                                          batch_size=batch_size, method=method, n_threads=n_threads, max_iter=max_iter,
-                                          plan_init=plan_init, rank=rank, scaling=scaling,
-                                          potentials_init=potentials_init, X_init=X_init, tol=tol, verbose=verbose,
-                                          grad=grad, random_state=random_state)
+    _require_entropic(reg, reg_type, unbalanced, plan_init, {"c": c, "method": method, "X_init": X_init})
     _refuse_gradients("solve_sample", X_a, X_b, a, b)
     return _solved((X_a, X_b), a, b, reg, X_a, reg_type, max_iter, tol, potentials_init, verbose, metric=metric,
                    kernel="online" if _number("lazy", lazy) else "dense")
 
 
-_originals = {}  # by name: what POT has, while it is patched
-_patched = []  # (module, name, what it had or None)
+# Its conditional gradients take few iterations of plain Sinkhorn at a time, and what they find depends on that.
+_LEFT_ALONE = ("ot.optim",)
 
 
 def patch_pot():
     """Puts sinkhorn, sinkhorn2, solve, solve_sample and empirical_sinkhorn_divergence into POT, wherever its modules
-    have them. Returns the names of the places. `unpatch_pot` takes them out again."""
+    have them, but for ot.optim. What these refuse is then solved by POT's own functions, with a warning for each reason.
+    Returns the names of the places. `unpatch_pot` takes them out again."""
     if _patched:
         return [f"{module.__name__}.{name}" for module, name, _ in _patched]
     try:
@@ -382,7 +407,8 @@ def patch_pot():
             _patched.append((home, name, None))  # an older POT, which does not have it
         else:
             _originals[name] = theirs
-            modules = [module for key, module in list(sys.modules.items()) if key == "ot" or key.startswith("ot.")]
+            modules = [module for key, module in list(sys.modules.items())
+                       if (key == "ot" or key.startswith("ot.")) and key not in _LEFT_ALONE]
             _patched.extend((module, name, theirs) for module in modules if getattr(module, name, None) is theirs)
         for module, place, _ in _patched:
             if place == name:
@@ -399,3 +425,4 @@ def unpatch_pot():
             setattr(module, name, theirs)
     _patched.clear()
     _originals.clear()
+    _reasons_told.clear()

@@ -90,3 +90,17 @@ def test_carried_libraries_get_licences(tmp_path):
     assert any(library.startswith("libgmp.so") for library in packages)
     # GMP's text refers to the licence itself, which then has to be there as well.
     assert (tmp_path / "licenses" / "common-licenses" / "LGPL-3").exists()
+
+
+def test_the_command_is_the_program(tmp_path):
+    run = subprocess.run([sys.executable, "-m", "fedsinkhorn", "--version"], capture_output=True, text=True)
+    if (FOLDER / "bin").exists():
+        assert run.stdout.strip() == fedsinkhorn.__version__
+    else:
+        assert run.returncode == 1 and run.stderr.startswith("fedsinkhorn: this package has no program")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "fedsinkhorn").write_text('#!/bin/sh\necho "$@"\nexit 3\n')
+    (tmp_path / "bin" / "fedsinkhorn").chmod(0o755)
+    shutil.copy(FOLDER / "__main__.py", tmp_path)
+    run = subprocess.run([sys.executable, tmp_path / "__main__.py", "solve", "--cost", "a b"], capture_output=True, text=True)
+    assert run.stdout == "solve --cost a b\n" and run.returncode == 3

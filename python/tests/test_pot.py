@@ -1,4 +1,5 @@
 """POT's calls."""
+import re
 import warnings
 
 import numpy as np
@@ -154,12 +155,131 @@ def test_patching(costs):
         places = fedsinkhorn.patch_pot()
         assert "ot.sinkhorn" in places and "ot.bregman.sinkhorn" in places
         assert fedsinkhorn.patch_pot() == places
+        assert ot.optim.sinkhorn is theirs
         assert ot.sinkhorn is pot.sinkhorn and ot.bregman.sinkhorn2 is pot.sinkhorn2 and ot.solve is pot.solve
         transport = ot.da.SinkhornTransport(reg_e=0.05).fit(Xs=costs[:, :2], Xt=costs[:20, :2])
         assert transport.coupling_.shape == (40, 20)
     finally:
         fedsinkhorn.unpatch_pot()
     assert ot.sinkhorn is theirs and ot.bregman.sinkhorn is of_bregman and hasattr(ot, "solve") == had_solve
+
+
+@pytest.fixture
+def patched():
+    fedsinkhorn.patch_pot()
+    yield
+    fedsinkhorn.unpatch_pot()
+
+
+@pytest.fixture
+def ours(monkeypatch):
+    """Results of our solves, as they are made."""
+    results, solve = [], pot._solve
+
+    def spy(*arguments, **options):
+        results.append(solve(*arguments, **options))
+        return results[-1]
+
+    monkeypatch.setattr(pot, "_solve", spy)
+    return results
+
+
+def classes(rng):
+    """Two labelled samples; 2 of 6 source points have label 0, but 3 of 6 target points."""
+    Xs, Xt = rng.random((6, 2)), rng.random((6, 2))
+    return Xs, np.array([0, 0, 1, 1, 1, 1]), Xt, np.array([0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("transport", ["SinkhornTransport", "SinkhornLpl1Transport", "SinkhornL1l2Transport",
+                                       "UnbalancedSinkhornTransport"])
+def test_labels_without_a_feasible_plan_are_for_pot(patched, rng, transport):
+    Xs, ys, Xt, yt = classes(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = getattr(ot.da, transport)().fit(Xs=Xs, ys=ys, Xt=Xt, yt=yt)
+        of_pot = _of_pot(lambda: getattr(ot.da, transport)().fit(Xs=Xs, ys=ys, Xt=Xt, yt=yt).coupling_)
+    np.testing.assert_array_equal(model.coupling_, of_pot)
+
+
+def _of_pot(call):
+    """The same without our functions, which are put back."""
+    fedsinkhorn.unpatch_pot()
+    try:
+        return call()
+    finally:
+        fedsinkhorn.patch_pot()
+
+
+def test_what_is_refused_is_solved_by_pot_with_one_warning_for_each_reason(patched, costs, masses):
+    a, b = masses
+    off = b * (1 + 1e-6)
+    calls = [lambda: ot.sinkhorn(a, off, costs, 0.05), lambda: ot.sinkhorn(a, b * (1 - 1e-5), costs, 0.05),
+             lambda: ot.sinkhorn2(a, off, costs, 0.05), lambda: ot.sinkhorn(a, b, costs, 0.05, numItermax=0)]
+    results, told = [], []
+    for call in 2 * calls:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            results.append(call())
+        mine = [str(one.message) for one in seen if "POT's own function" in str(one.message)]
+        assert all(one.filename == __file__ for one in seen if str(one.message) in mine)
+        told.append(mine)
+    assert [len(mine) for mine in told] == [1, 0, 1, 1, 0, 0, 0, 0]
+    assert told[0][0].startswith("ot.sinkhorn: POT's own function solves this, fedsinkhorn does not (b: total mass is ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for result, call in zip(results, calls):
+            np.testing.assert_array_equal(result, _of_pot(call))
+
+
+def test_metrics_that_only_pot_has_get_its_costs_and_our_solver(patched, clouds, ours):
+    X, Y = clouds
+    call = lambda: ot.bregman.empirical_sinkhorn_divergence(X, Y, 0.05, metric="cityblock")
+    with pytest.warns(UserWarning, match="POT's own function solves this.*metric: unknown name 'cityblock'"):
+        value = call()
+    assert value == pytest.approx(float(_of_pot(call)), rel=1e-6)
+    assert len(ours) == 3
+
+
+def test_what_can_be_solved_is_solved_by_ours(patched, rng, ours):
+    a, b = rng.integers(1, 5, 6), rng.integers(1, 5, 5)
+    b[0] += a.sum() - b.sum() + 20
+    a[0] += 20
+    M = rng.integers(0, 9, (6, 5))
+    forbidden = M.astype(float)
+    forbidden[0, 1] = np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given in (M, M.tolist(), np.asfortranarray(M), M.astype(">f8"), forbidden, M[:, ::-1]):
+            ot.sinkhorn(a, b, given, 1.0, numItermax=10000)
+            ot.sinkhorn(a[:, None], b, given, 1.0, numItermax=10000)
+            ot.sinkhorn2(a, np.stack([b, b], 1), given, 1e-3, numItermax=10000)
+    assert len(ours) == 18 and all(result.converged for result in ours)
+
+
+@pytest.mark.parametrize("call, kind, message", [
+    (lambda M: ot.sinkhorn([], [], M, 1, method="new"), ValueError, "Unknown method 'new'."),
+    (lambda M: ot.sinkhorn([], []), TypeError, "sinkhorn() missing 2 required positional arguments"),
+    (lambda M: ot.sinkhorn([0.5, 0.5], [], M, 1), Exception, ""),
+    (lambda M: ot.sinkhorn([], [], "text", 1), Exception, "")])
+def test_errors_of_the_caller_are_those_of_pot(patched, costs, call, kind, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(kind) as theirs:
+            _of_pot(lambda: call(costs))
+        with pytest.raises(kind, match="^" + re.escape(message)) as caught:
+            call(costs)
+    assert caught.type is theirs.type and str(caught.value) == str(theirs.value)
+
+
+def test_gradients_of_plans_are_those_of_pot(patched, costs):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    M = torch.tensor(costs, requires_grad=True)
+    with pytest.warns(UserWarning, match="POT's own function solves this.*no gradients"):
+        plan = ot.sinkhorn(torch.ones(40) / 40, torch.ones(30) / 30, M, 0.5)
+    (plan[0, 0]).backward()
+    assert M.grad.abs().sum() > 0
+    with torch.no_grad(), pytest.warns(UserWarning, match="its result has no gradients"):
+        assert not ot.sinkhorn([], [], M, 0.5).requires_grad
 
 
 def test_errors_name_what_pot_has(costs):

@@ -227,8 +227,58 @@ def test_bad_epsilon_is_named(costs, epsilon):
 def test_unknown_names_have_a_suggestion(costs):
     with pytest.raises(TypeError, match="no option 'tolerence'; did you mean 'tolerance'"):
         solve(costs, epsilon=0.05, tolerence=1)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'epsilon'$"):
         solve(costs)
+
+
+@pytest.mark.parametrize("given, right", [
+    ("eps", "epsilon"), ("reg", "epsilon"), ("tol", "tolerance"), ("max_iter", "max_iterations"),
+    ("numItermax", "max_iterations"), ("stopThr", "tolerance"), ("memory", "history"), ("warmstart", "initial_g")])
+@pytest.mark.parametrize("others", [{}, {"epsilon": 0.05}])
+def test_names_of_the_command_line_and_of_pot_have_a_suggestion(costs, given, right, others):
+    with pytest.raises(TypeError, match=rf"^solve\(\) has no option '{given}'; did you mean '{right}'\?$"):
+        solve(costs, **others, **{given: 1})
+    if right == "epsilon":
+        for call in (lambda: fedsinkhorn.divergence(costs, costs, **{given: 1}),
+                     lambda: fedsinkhorn.predicted_bytes(costs, **{given: 1}),
+                     lambda: fedsinkhorn.risk(costs, costs, radius=1, **{given: 1})):
+            with pytest.raises(TypeError, match=f"'{given}'; did you mean 'epsilon'"):
+                call()
+
+
+@pytest.mark.parametrize("order", [
+    lambda C, a, b: solve(a, b, C, 0.05), lambda C, a, b: solve(C, a, b, 0.05),
+    lambda C, a, b: solve(a, b, C, epsilon=0.05), lambda C, a, b: solve(a.tolist(), b.tolist(), C.tolist(), epsilon=0.05),
+    lambda C, a, b: solve(a[:, None], b[:, None], C, epsilon=0.05), lambda C, a, b: solve(a[:, None], b, C, epsilon=0.05),
+    lambda C, a, b: solve(a, epsilon=0.05)])
+def test_a_wrong_order_is_answered_with_the_right_one(costs, order):
+    with pytest.raises((TypeError, InputError), match=r"order is \(C, a, b\).*fedsinkhorn.pot has POT's \(a, b, M"):
+        order(costs, np.full(40, 1 / 40), np.full(30, 1 / 30))
+
+
+def test_errors_of_a_callback_are_its_own(costs):
+    with pytest.raises(TypeError, match="^unsupported operand"):
+        solve(costs, epsilon=0.05, callback=lambda progress: 1 + "a")
+
+
+def test_a_column_of_masses_is_a_vector(costs, rng):
+    a, b = rng.random(40), rng.random(30)
+    a, b = a / a.sum(), b / b.sum()
+    expected = solve(costs, a, b, epsilon=0.05)
+    result = solve(costs, a[:, None], b[:, None], epsilon=0.05)
+    np.testing.assert_array_equal(result.f[:, 0], expected.f)
+    np.testing.assert_array_equal(solve(costs, a[:, None], b, epsilon=0.05).f, expected.f)
+    X, Y = rng.random((40, 2)), rng.random((30, 2))
+    np.testing.assert_array_equal(solve((X, Y), a[:, None], b, epsilon=0.05).f, solve((X, Y), a, b, epsilon=0.05).f)
+    # Two columns of points in place of costs and masses.
+    with pytest.raises(InputError, match="^a: has 2 dimensions; give 1, and points as a pair"):
+        solve(rng.random((30, 1)), rng.random((30, 1)), epsilon=0.05)
+
+
+@pytest.mark.parametrize("kind", [np.float32, ">f4"])
+def test_float32_in_any_order_of_bytes_has_few_digits(costs, rng, kind):
+    a = rng.random(40).astype(np.float32)
+    solve(costs, (a / a.sum()).astype(kind), epsilon=0.05)
 
 
 def test_stopping_without_convergence_warns_once(costs):

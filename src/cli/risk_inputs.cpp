@@ -22,8 +22,8 @@ class Opener {
   Opener(RiskInputs& inputs, std::size_t client) : inputs_(inputs), client_(client) {}
 
   const NumberTable& operator()(const std::string& name) {
-    const NoRows no_rows = is_part(name) ? NoRows::allowed : NoRows::refused;
-    inputs_.tables.push_back(std::make_unique<NumberTable>(of_client(name, client_), no_rows));
+    const TableUse use{.no_rows = is_part(name) ? NoRows::allowed : NoRows::refused};
+    inputs_.tables.push_back(std::make_unique<NumberTable>(of_client(name, client_), use));
     return *inputs_.tables.back();
   }
   /// A single row or column; shown: its name in error messages.
@@ -75,7 +75,7 @@ void take_points(const RiskFiles& files, Opener& open, RiskInputs& inputs) {
   RiskProblem& problem = inputs.problem;
   const NumberTable& returns = open(files.returns);
   const NumberTable& scenarios = open(files.scenarios);
-  check_same_columns(scenarios, returns);
+  check_same_assets(scenarios, returns);
   problem.returns = returns.matrix();
   problem.scenarios = scenarios.matrix();
   problem.names.returns = returns.name();
@@ -84,7 +84,7 @@ void take_points(const RiskFiles& files, Opener& open, RiskInputs& inputs) {
   inputs.scenario_labels = scenarios.labels();
   if (!files.weights.empty()) {
     const NumberTable& weights = open(files.weights);
-    check_same_columns(weights, returns);
+    check_same_assets(weights, returns);
     inputs.weights = weights.vector();
     problem.names.weights = weights.name();
     problem.weights = inputs.weights;

@@ -47,8 +47,8 @@ void add_file_options(CLI::App& command, InputFiles& files) {
   const auto add = [&](const char* flag, std::string& name, const char* help) {
     command.add_option(flag, name, help)->type_name("FILE")->check(not_empty())->group("Problem");
   };
-  add("--cost", files.cost, "Cost matrix, .npy of n x m; +inf forbids a pair");
-  command.add_option("--points", files.points, "Points, .npy of n x d, and of m x d if they differ")
+  add("--cost", files.cost, "Cost matrix, .npy or .csv of n x m; +inf forbids a pair");
+  command.add_option("--points", files.points, "Points, .npy or .csv of n x d, and of m x d if they differ")
       ->type_name("FILE")
       ->option_text("FILE [FILE]")
       ->expected(1, 2)
@@ -56,7 +56,7 @@ void add_file_options(CLI::App& command, InputFiles& files) {
       ->group("Problem");
   command
       .add_option("--images", files.images,
-                  "Two images, .npy of height x width: pixels are points in the plane, their values masses")
+                  "Two images, .npy or .csv of height x width: pixels are points in the plane, their values masses")
       ->type_name("FILE")
       ->option_text("FILE FILE")
       ->expected(1, 2)  // one is refused with a better line than CLI11's
@@ -66,10 +66,10 @@ void add_file_options(CLI::App& command, InputFiles& files) {
       ->type_name(choices<Metric>())
       ->default_str(std::string(name_of(PointClouds{}.metric)))
       ->group("Problem");
-  add("--a", files.a, "Row masses, .npy of n; default uniform");
-  add("--b", files.b, "Column masses, .npy of m, or m x N for N targets; default uniform");
+  add("--a", files.a, "Row masses, .npy or .csv of n; default uniform");
+  add("--b", files.b, "Column masses, .npy or .csv of m, or m x N for N targets; default uniform");
   add("--initial-g", files.initial_g,
-      "Potential g to start from, .npy of m, or m x N, in units of the cost; default none");
+      "Potential g to start from, .npy or .csv of m, or m x N, in units of the cost; default none");
   command
       .add_option(
           "--parts", files.parts,
@@ -77,7 +77,7 @@ void add_file_options(CLI::App& command, InputFiles& files) {
           "a, b, initial_g")
       ->type_name("NAME,...")
       ->delimiter(',')
-      ->expected(1)
+      ->expected(1, 6)
       ->group("Problem");
 }
 

@@ -16,8 +16,10 @@ namespace {
 constexpr std::string_view kClient = "{client}";
 constexpr std::array<std::string_view, 6> kInputs = {"C", "X", "Y", "a", "b", "initial_g"};
 
-NpyFile open_file(const std::string& name, std::size_t client, bool is_own) {
-  return NpyFile::open(of_client(name, client), is_own ? NoRows::allowed : NoRows::refused);
+NumberTable open_table(const std::string& name, std::size_t client, bool is_own, TableUse use = {}) {
+  use.takes_any_name = true;
+  if (is_own) use.no_rows = NoRows::allowed;
+  return NumberTable(of_client(name, client), use);
 }
 
 Metric metric_of(const InputFiles& files) {
@@ -29,13 +31,14 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   if (!arguments.cost.empty()) {
     const std::string path = of_client(arguments.cost, client);
     inputs.problem.parts.rows = arguments.is_own("C");
-    inputs.files.push_back(open_file(arguments.cost, client, inputs.problem.parts.rows));
-    const NpyFile& file = inputs.files.back();
-    if (file.shape().size() != 2) {
+    inputs.tables.push_back(open_table(arguments.cost, client, inputs.problem.parts.rows,
+                                       {.order = Order::as_stored, .infinity = Infinity::allowed}));
+    const NumberTable& table = inputs.tables.back();
+    if (table.is_vector()) {
       throw InputError(path, "is one-dimensional", "a cost has two dimensions, rows and columns");
     }
-    inputs.problem.cost =
-        CostMatrix{file.matrix(), [&file](std::size_t first, std::size_t count) { file.release_rows(first, count); }};
+    const auto release = [&table](std::size_t first, std::size_t count) { table.release_rows(first, count); };
+    inputs.problem.cost = CostMatrix{table.matrix(), release, table.is_by_columns()};
     names.cost = display_name(path);
     return;
   }
@@ -43,11 +46,12 @@ void take_cost(const InputFiles& arguments, std::size_t client, Inputs& inputs) 
   parts.rows = arguments.is_own("X");
   parts.columns = arguments.is_own("Y");
   for (const std::string& path : arguments.points) {
-    inputs.files.push_back(open_file(path, client, &path == &arguments.points.front() ? parts.rows : parts.columns));
+    inputs.tables.push_back(open_table(path, client, &path == &arguments.points.front() ? parts.rows : parts.columns));
   }
-  const AnyMatrix x = inputs.files.front().matrix();
-  const AnyMatrix y = inputs.files.back().matrix();
-  inputs.problem.cost = PointClouds{x, y, metric_of(arguments)};
+  const NumberTable& x = inputs.tables.front();
+  const NumberTable& y = inputs.tables.back();
+  check_same_coordinates(y, x);
+  inputs.problem.cost = PointClouds{x.matrix(), y.matrix(), metric_of(arguments)};
   names.x = display_name(of_client(arguments.points.front(), client));
   names.y = display_name(of_client(arguments.points.back(), client));
   names.cost = names.x;
@@ -67,21 +71,22 @@ std::vector<double> pixel_centres(std::size_t height, std::size_t width) {
   return centres;
 }
 
-NpyFile open_image(const std::string& name) {
-  NpyFile file = NpyFile::open(name);
-  if (file.shape().size() != 2) throw InputError(display_name(name), "is no image", "give a .npy of height x width");
-  return file;
+NumberTable open_image(const std::string& name) {
+  NumberTable table = open_table(name, 0, false);
+  if (table.is_vector()) throw InputError(display_name(name), "is no image", "give a matrix of height x width");
+  return table;
 }
 
 /// Pixels are points in the plane, and their values are masses.
 void take_images(const InputFiles& files, Inputs& inputs) {
-  const NpyFile from = open_image(files.images.front());
-  const NpyFile to = open_image(files.images.back());
-  inputs.images = ImageShapes{from.shape()[0], from.shape()[1], to.shape()[0], to.shape()[1]};
-  inputs.x = pixel_centres(from.shape()[0], from.shape()[1]);
-  inputs.y = pixel_centres(to.shape()[0], to.shape()[1]);
-  inputs.a = from.to_vector();
-  inputs.b = to.to_vector();
+  const NumberTable from = open_image(files.images.front());
+  const NumberTable to = open_image(files.images.back());
+  const ImageShapes& shapes = inputs.images.emplace(
+      ImageShapes{rows_of(from.matrix()), columns_of(from.matrix()), rows_of(to.matrix()), columns_of(to.matrix())});
+  inputs.x = pixel_centres(shapes.a_height, shapes.a_width);
+  inputs.y = pixel_centres(shapes.b_height, shapes.b_width);
+  inputs.a = from.values();
+  inputs.b = to.values();
   Problem& problem = inputs.problem;
   problem.cost = PointClouds{MatrixView<double>{inputs.x.data(), inputs.a.size(), 2},
                              MatrixView<double>{inputs.y.data(), inputs.b.size(), 2}, metric_of(files)};
@@ -93,15 +98,13 @@ void take_images(const InputFiles& files, Inputs& inputs) {
   if (from.is_float32() || to.is_float32()) problem.mass_tolerance = 1e-5;
 }
 
-std::size_t columns_of_file(const NpyFile& file) { return file.shape().size() == 2 ? file.shape()[1] : 1; }
-
 std::vector<double> read_masses(const std::string& name, std::size_t client, bool is_own, Problem& problem,
                                 std::size_t& columns) {
-  const NpyFile file = open_file(name, client, is_own);
-  columns = columns_of_file(file);
+  const NumberTable table = open_table(name, client, is_own);
+  columns = columns_of(table.matrix());
   // Sums of float32 numbers agree to fewer digits.
-  if (file.is_float32()) problem.mass_tolerance = 1e-5;
-  return file.to_vector();
+  if (table.is_float32()) problem.mass_tolerance = 1e-5;
+  return table.values();
 }
 
 void take_masses(const InputFiles& files, std::size_t client, Inputs& inputs) {
@@ -113,7 +116,7 @@ void take_masses(const InputFiles& files, std::size_t client, Inputs& inputs) {
   std::size_t columns = 0;
   if (!files.a.empty()) {
     inputs.a = read_masses(files.a, client, problem.parts.a, problem, columns);
-    if (columns != 1) {
+    if (columns != 1 && !inputs.a.empty()) {
       throw InputError(problem.names.a, fmt::format("has {} columns", columns), "the row masses are a single column");
     }
     problem.a = inputs.a;
@@ -202,7 +205,7 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
   (void)metric_of(files);
   check_parts(files);
   auto inputs = std::make_unique<Inputs>();
-  inputs->files.reserve(2);  // no reallocation: views and callbacks refer to the elements
+  inputs->tables.reserve(2);  // no reallocation: views and callbacks refer to the elements
   Problem& problem = inputs->problem;
   problem.epsilon = files.epsilon;
   problem.names.epsilon = "--epsilon";
@@ -215,9 +218,10 @@ std::unique_ptr<Inputs> open_inputs(const InputFiles& files, std::size_t client,
     take_masses(files, client, *inputs);
   }
   if (!files.initial_g.empty()) {
-    const NpyFile file = open_file(files.initial_g, client, problem.parts.initial_g);
-    inputs->initial_g = file.to_vector();
-    const std::size_t columns = columns_of_file(file);
+    const NumberTable table =
+        open_table(files.initial_g, client, problem.parts.initial_g, {.infinity = Infinity::allowed});
+    inputs->initial_g = table.values();
+    const std::size_t columns = columns_of(table.matrix());
     problem.initial_g = {inputs->initial_g.data(), inputs->initial_g.size() / columns, columns};
   }
   return inputs;

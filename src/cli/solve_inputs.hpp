@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/number_table.hpp"
 #include "cli/plan_flow.hpp"
-#include "fedsinkhorn/npy.hpp"
 #include "fedsinkhorn/problem.hpp"
 
 namespace fedsinkhorn {
@@ -40,8 +40,8 @@ struct InputFiles {
 
 /// Files stay mapped as long as the problem that refers to them. Not movable: members refer to each other.
 struct Inputs {
-  std::vector<NpyFile> files;
-  std::vector<double> x;  // centres of pixels
+  std::vector<NumberTable> tables;  // costs or points
+  std::vector<double> x;            // centres of pixels
   std::vector<double> y;
   std::vector<double> a;
   std::vector<double> b;

@@ -94,6 +94,10 @@ SolveShape shape_known_here(const std::vector<std::unique_ptr<Inputs>>& inputs, 
   shape.targets = first.b.empty() ? 1 : std::max<std::size_t>(1, first.b.columns);
   shape.clients = clients.all;
   shape.dimension = costs.dimension;
+  for (const auto& of_client : inputs) {
+    if (costs.dimension > 0) break;
+    for (const NumberTable& table : of_client->tables) shape.held_bytes += table.held_bytes();
+  }
   shape.options = options;
   return shape;
 }

@@ -82,7 +82,8 @@ bool looks_like_a_number(std::string_view field) { return parse_number(field).ki
 /// Takes fields and ends of rows and makes a table of them. Its errors are thrown by end_row() and finish().
 class TableBuilder {
  public:
-  TableBuilder(std::string name, NoRows no_rows) : name_(std::move(name)), no_rows_(no_rows) {}
+  TableBuilder(std::string name, NoRows no_rows, Infinity infinity)
+      : name_(std::move(name)), no_rows_(no_rows), infinity_(infinity) {}
 
   /// is_missing: nothing between two commas, not even quotes.
   void field(std::string_view text, bool is_missing) {
@@ -189,7 +190,7 @@ class TableBuilder {
       return;
     }
     const Number number = parse_number(text);
-    if (number.kind == Kind::finite) {
+    if (number.kind == Kind::finite || (infinity_ == Infinity::allowed && std::isinf(number.value))) {
       table_.values.push_back(number.value);
     } else {
       note_bad_field(column, text, number.kind, is_missing);
@@ -241,6 +242,7 @@ class TableBuilder {
 
   std::string name_;
   NoRows no_rows_;
+  Infinity infinity_;
   CsvTable table_;
 
   std::vector<FirstField> first_row_;
@@ -262,7 +264,7 @@ class TableBuilder {
 /// libcsv with a TableBuilder. Exceptions do not pass through its C code: they wait until it returns.
 class Parser {
  public:
-  Parser(std::string name, NoRows no_rows) : builder_(std::move(name), no_rows) {
+  Parser(std::string name, NoRows no_rows, Infinity infinity) : builder_(std::move(name), no_rows, infinity) {
     // CSV_REPALL_NL: empty lines are reported, or lines could not be counted.
     constexpr unsigned char kOptions = CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL | CSV_EMPTY_IS_NULL;
     if (csv_init(&parser_, kOptions) != 0) throw std::bad_alloc();
@@ -344,7 +346,7 @@ std::size_t read_some(int descriptor, std::vector<char>& buffer, const std::stri
 
 }  // namespace
 
-CsvTable read_csv(const std::filesystem::path& path, NoRows no_rows) {
+CsvTable read_csv(const std::filesystem::path& path, NoRows no_rows, Infinity infinity) {
   const std::string name = display_name(path);
   // Non-blocking: otherwise open() would wait for a named pipe instead of refusing it.
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -356,13 +358,13 @@ CsvTable read_csv(const std::filesystem::path& path, NoRows no_rows) {
 
   constexpr std::size_t kBuffer = std::size_t{256} * 1024;
   std::vector<char> buffer(kBuffer);
-  Parser parser(name, no_rows);
+  Parser parser(name, no_rows, infinity);
   while (const std::size_t count = read_some(descriptor.get(), buffer, name)) parser.parse({buffer.data(), count});
   return parser.finish();
 }
 
-CsvTable parse_csv(std::string_view content, const std::string& name, NoRows no_rows) {
-  Parser parser(name, no_rows);
+CsvTable parse_csv(std::string_view content, const std::string& name, NoRows no_rows, Infinity infinity) {
+  Parser parser(name, no_rows, infinity);
   parser.parse(content);
   return parser.finish();
 }

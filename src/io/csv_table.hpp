@@ -29,11 +29,16 @@ struct CsvTable {
   std::vector<std::size_t> lines;  ///< the line each row begins on, counted from 1
 };
 
+/// Whether inf and -inf are numbers.
+enum class Infinity { refused, allowed };
+
 /// Throws InputError naming the file, and for a bad field its line and column (by name where there is a header).
 /// no_rows: whether a header alone is accepted; an empty file never is.
-[[nodiscard]] CsvTable read_csv(const std::filesystem::path& path, NoRows no_rows = NoRows::refused);
+[[nodiscard]] CsvTable read_csv(const std::filesystem::path& path, NoRows no_rows = NoRows::refused,
+                                Infinity infinity = Infinity::refused);
 
 /// The same for the content of a file; `name` is for messages.
-[[nodiscard]] CsvTable parse_csv(std::string_view content, const std::string& name, NoRows no_rows = NoRows::refused);
+[[nodiscard]] CsvTable parse_csv(std::string_view content, const std::string& name, NoRows no_rows = NoRows::refused,
+                                 Infinity infinity = Infinity::refused);
 
 }  // namespace fedsinkhorn

@@ -1,6 +1,7 @@
 #include "fedsinkhorn/npy.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,12 +9,14 @@
 #include <bit>
 #include <cerrno>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <variant>
 
+#include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "io/atomic_file.hpp"
 #include "io/cannot_be.hpp"
@@ -21,6 +24,7 @@
 #include "io/file_mapping.hpp"
 #include "io/mapped_files.hpp"
 #include "io/npy_header.hpp"
+#include "io/npy_numbers.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -74,24 +78,57 @@ std::string header_text(std::span<const std::size_t> shape) {
 }  // namespace
 
 struct NpyFile::State {
-  State(std::filesystem::path where, NpyHeader what, int descriptor, std::size_t file_size)
-      : path(std::move(where)),
-        header(std::move(what)),
-        mapping(descriptor, file_size),
-        mapped(mapping.data(), file_size, display_name(path)) {}
+  State(std::filesystem::path where, NpyHeader what, Order order, int descriptor, std::size_t file_size)
+      : path(std::move(where)), header(std::move(what)) {
+    const std::byte* data = file.emplace(descriptor, file_size, display_name(path)).pages.data() + header.data_offset;
+    const bool is_float = header.format == NumberFormat{'f', 8} || header.format == NumberFormat{'f', 4};
+    const bool is_in_order = !header.by_columns || order == Order::as_stored;
+    if (is_float && is_in_order && header.data_offset % header.format.bytes == 0) {
+      is_by_columns = header.by_columns;
+      return;
+    }
+    require_memory();
+    converted = converted_numbers(header, data);
+    file.reset();
+  }
+
+  struct Mapped {
+    Mapped(int descriptor, std::size_t size, const std::string& name)
+        : pages(descriptor, size), entry(pages.data(), size, name) {}
+    FileMapping pages;
+    MappedFile entry;
+  };
 
   std::filesystem::path path;
   NpyHeader header;
-  FileMapping mapping;
-  MappedFile mapped;
+  bool is_by_columns = false;
+  std::optional<Mapped> file;  // unless it is converted
+  std::vector<double> converted;
 
-  [[nodiscard]] std::size_t columns() const { return header.shape.size() == 2 ? header.shape[1] : 1; }
+  /// Of the matrix as it lies in memory.
+  [[nodiscard]] std::size_t rows() const { return header.shape[is_by_columns ? 1 : 0]; }
+  [[nodiscard]] std::size_t columns() const {
+    if (header.shape.size() == 1) return 1;
+    return header.shape[is_by_columns ? 0 : 1];
+  }
+  [[nodiscard]] bool holds_float32() const { return file && header.format.bytes == sizeof(float); }
 
   template <class T>
   [[nodiscard]] MatrixView<T> view(std::size_t first, std::size_t count) const {
-    // Aligned: checked by open().
-    const T* data = reinterpret_cast<const T*>(mapping.data() + header.data_offset);
+    // Aligned: others are converted.
+    const T* data = reinterpret_cast<const T*>(file->pages.data() + header.data_offset);
     return {data + first * columns(), count, columns()};
+  }
+
+ private:
+  void require_memory() const {
+    const std::size_t needed = rows() * columns() * sizeof(double);
+    const std::uint64_t available = available_memory();
+    if (needed <= available) return;
+    throw InputError(display_name(path),
+                     fmt::format("needs {} to be converted to float64 in C order, but {} is available",
+                                 human_bytes(needed), human_bytes(available)),
+                     "save it so: np.save(path, np.ascontiguousarray(x, dtype=np.float64))");
   }
 };
 
@@ -100,7 +137,7 @@ NpyFile::NpyFile(NpyFile&&) noexcept = default;
 NpyFile& NpyFile::operator=(NpyFile&&) noexcept = default;
 NpyFile::~NpyFile() = default;
 
-NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows) {
+NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows, Order order) {
   const std::string name = display_name(path);
   // Non-blocking: otherwise open() would wait for a named pipe instead of refusing it.
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -112,16 +149,9 @@ NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows) {
 
   const auto file_size = static_cast<std::uint64_t>(status.st_size);
   NpyHeader header = parse_npy_header(read_start(descriptor.get(), file_size, name), file_size, name, no_rows);
-  const std::size_t alignment = header.is_float32 ? alignof(float) : alignof(double);
-  if (header.data_offset % alignment != 0) {
-    throw InputError(name,
-                     "header is not padded: its data start at byte " + std::to_string(header.data_offset) +
-                         ", which is no multiple of " + std::to_string(alignment),
-                     "write it again with np.save(path, np.load(path))");
-  }
   try {
     return NpyFile(
-        std::make_unique<State>(path, std::move(header), descriptor.get(), static_cast<std::size_t>(file_size)));
+        std::make_unique<State>(path, std::move(header), order, descriptor.get(), static_cast<std::size_t>(file_size)));
   } catch (const std::system_error& error) {
     cannot_be(name, "mapped into memory", error.code().value());
   }
@@ -129,23 +159,29 @@ NpyFile NpyFile::open(const std::filesystem::path& path, NoRows no_rows) {
 
 const std::filesystem::path& NpyFile::path() const { return state_->path; }
 std::span<const std::size_t> NpyFile::shape() const { return state_->header.shape; }
-bool NpyFile::is_float32() const { return state_->header.is_float32; }
+bool NpyFile::is_float32() const { return state_->header.format.kind == 'f' && state_->header.format.bytes == 4; }
+bool NpyFile::is_by_columns() const { return state_->is_by_columns; }
+std::size_t NpyFile::converted_bytes() const { return state_->converted.size() * sizeof(double); }
 
-AnyMatrix NpyFile::matrix() const { return rows(0, state_->header.shape[0]); }
+AnyMatrix NpyFile::matrix() const { return rows(0, state_->rows()); }
 
 AnyMatrix NpyFile::rows(std::size_t first, std::size_t count) const {
-  const std::size_t total = state_->header.shape[0];
+  const std::size_t total = state_->rows();
   if (first > total || count > total - first) {
     throw std::out_of_range("NpyFile: rows " + std::to_string(first) + " and " + std::to_string(count) +
                             " further of " + std::to_string(total));
   }
-  if (is_float32()) return state_->view<float>(first, count);
+  const std::size_t columns = state_->columns();
+  if (!state_->file) return MatrixView<double>{state_->converted.data() + first * columns, count, columns};
+  if (state_->holds_float32()) return state_->view<float>(first, count);
   return state_->view<double>(first, count);
 }
 
 void NpyFile::release_rows(std::size_t first, std::size_t count) const {
-  const std::size_t row = state_->columns() * (is_float32() ? sizeof(float) : sizeof(double));
-  state_->mapping.release(state_->header.data_offset + first * row, state_->header.data_offset + (first + count) * row);
+  if (!state_->file) return;
+  const std::size_t row = state_->columns() * state_->header.format.bytes;
+  const std::size_t offset = state_->header.data_offset;
+  state_->file->pages.release(offset + first * row, offset + (first + count) * row);
 }
 
 std::vector<double> NpyFile::to_vector() const {

@@ -1,6 +1,7 @@
 #include "io/npy_header.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -224,19 +225,19 @@ std::span<const std::byte> find_dictionary(std::span<const std::byte> start, std
   return start.subspan(first, length);
 }
 
-/// True for float32, false for float64.
-bool check_type(std::string_view descr, const std::string& name) {
-  if (descr == "<f8") return false;
-  if (descr == "<f4") return true;
-  const std::string_view size = descr.substr(std::min<std::size_t>(descr.size(), 2));
-  const char kind = descr.size() >= 2 ? descr[1] : '\0';
+NumberFormat read_format(std::string_view descr, const std::string& name) {
+  constexpr std::array<std::string_view, 13> kFormats = {"f2", "f4", "f8", "f16", "i1", "i2", "i4",
+                                                         "i8", "u1", "u2", "u4",  "u8", "b1"};
+  const std::string_view format = descr.substr(std::min<std::size_t>(descr.size(), 1));
+  if (std::ranges::find(kFormats, format) != kFormats.end()) {
+    const std::size_t bytes = format == "f16" ? 16 : static_cast<std::size_t>(format[1] - '0');
+    const bool has_order = descr.front() == '<' || descr.front() == '>' || (descr.front() == '|' && bytes == 1);
+    const bool is_known_here = bytes <= sizeof(double) || bytes == sizeof(long double);
+    if (has_order && is_known_here) return {format.front(), bytes, descr.front() == '>'};
+  }
   const std::string is_not_supported = "type " + quoted(descr) + " is not supported";
   const std::string save_as_float64 = "save it as float64: np.save(path, x.astype(np.float64))";
-  if (descr.starts_with('>') && kind == 'f') throw InputError(name, "big-endian " + is_not_supported, save_as_float64);
-  switch (kind) {
-    case 'b': throw InputError(name, "bool " + is_not_supported, save_as_float64);
-    case 'i':
-    case 'u': throw InputError(name, "integer " + is_not_supported, save_as_float64);
+  switch (descr.size() >= 2 ? descr[1] : '\0') {
     case 'c':
       throw InputError(name, "complex " + is_not_supported,
                        "save its real part as float64: np.save(path, x.real.astype(np.float64))");
@@ -247,13 +248,8 @@ bool check_type(std::string_view descr, const std::string& name) {
     case 'V': throw InputError(name, "structured or raw " + is_not_supported, save_as_float64);
     case 'm':
     case 'M': throw InputError(name, "date or time " + is_not_supported, save_as_float64);
-    case 'f':
-      if (size == "2") throw InputError(name, "half precision " + is_not_supported, save_as_float64);
-      if (size == "16" || size == "12") throw InputError(name, "long double " + is_not_supported, save_as_float64);
-      break;
-    default: break;
+    default: throw InputError(name, is_not_supported, save_as_float64);
   }
-  throw InputError(name, is_not_supported, save_as_float64);
 }
 
 void check_shape(const Dictionary& dictionary, const std::string& name, NoRows no_rows) {
@@ -270,11 +266,6 @@ void check_shape(const Dictionary& dictionary, const std::string& name, NoRows n
   if (std::find(shape.begin() + may_be_zero, shape.end(), 0U) != shape.end()) {
     throw InputError(name, "has no elements: its shape is " + to_text(shape), "save an array with at least one");
   }
-  // A vector, a row and a column have the same layout in both orders.
-  if (*dictionary.fortran_order && std::ranges::find(shape, 1U) == shape.end() && shape.size() > 1) {
-    throw InputError(name, "the array is in Fortran order (column by column)",
-                     "save it row by row: np.save(path, np.ascontiguousarray(x))");
-  }
 }
 
 }  // namespace
@@ -288,15 +279,16 @@ NpyHeader parse_npy_header(std::span<const std::byte> file_start, std::uint64_t 
   Dictionary dictionary = DictionaryParser(text, name).parse();
 
   NpyHeader header;
-  header.is_float32 = check_type(*dictionary.descr, name);
+  header.format = read_format(*dictionary.descr, name);
   check_shape(dictionary, name, no_rows);
   header.shape = std::move(dictionary.shape);
+  header.by_columns = *dictionary.fortran_order && header.shape.size() == 2 &&
+                      std::ranges::all_of(header.shape, [](std::size_t length) { return length > 1; });
   header.data_offset = static_cast<std::size_t>(bytes.data() - start.data()) + bytes.size();
 
   // A dimension of 0 must not hide an overflow in the rest.
-  const std::size_t width = header.is_float32 ? sizeof(float) : sizeof(double);
   const bool is_vector = header.shape.size() == 1;
-  const auto row = product_of({width, is_vector ? 1 : header.shape.back()});
+  const auto row = product_of({header.format.bytes, is_vector ? 1 : header.shape.back()});
   const auto all = row ? product_of({*row, header.shape.front()}) : std::nullopt;
   if (!all) {
     throw InputError(name, "shape overflows: " + to_text(header.shape) + " has more bytes than 64 bits can count",

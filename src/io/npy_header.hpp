@@ -11,9 +11,19 @@
 
 namespace fedsinkhorn {
 
-/// Describes the data of an accepted file: little-endian float64 or float32 in C order, from data_offset to the end.
+/// How a number is written, the 'descr' of a file.
+struct NumberFormat {
+  char kind = 'f';  ///< 'f', or 'i', 'u' and 'b': integers, unsigned ones, booleans
+  std::size_t bytes = sizeof(double);
+  bool is_big_endian = false;
+
+  bool operator==(const NumberFormat&) const = default;
+};
+
+/// Describes the data of an accepted file: from data_offset to its end.
 struct NpyHeader {
-  bool is_float32 = false;
+  NumberFormat format;
+  bool by_columns = false;         ///< Fortran order; false if both are the same
   std::vector<std::size_t> shape;  ///< one or two dimensions; only the first may be zero
   std::size_t data_offset = 0;     ///< any number: unpadded files are legal
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "comm/common_data.hpp"
 #include "cost/points_input.hpp"
@@ -10,16 +12,28 @@
 namespace fedsinkhorn {
 namespace {
 
+/// Row by row, in whichever order they are stored.
 void add_matrix(const CostMatrix& cost, const StopRequest& stop, NumbersDigest& digest) {
   std::visit(
       [&](const auto& view) {
         constexpr std::size_t kEntriesAtOnce = 1 << 18;  // few pages of a file are held at once
-        const std::size_t some = std::max<std::size_t>(1, kEntriesAtOnce / std::max<std::size_t>(1, view.columns));
-        for (std::size_t first = 0; first < view.rows; first += some) {
+        const std::size_t rows = cost.by_columns ? view.columns : view.rows;
+        const std::size_t columns = cost.by_columns ? view.rows : view.columns;
+        const std::size_t some = std::max<std::size_t>(1, kEntriesAtOnce / std::max<std::size_t>(1, columns));
+        std::vector<std::remove_cv_t<std::remove_pointer_t<decltype(view.data)>>> gathered;
+        for (std::size_t first = 0; first < rows; first += some) {
           stop.throw_if_made();
-          const std::size_t count = std::min(some, view.rows - first);
-          digest.add(std::span(view.data + first * view.columns, count * view.columns));
-          if (cost.rows_done && !cost.by_columns) cost.rows_done(first, count);
+          const std::size_t count = std::min(some, rows - first);
+          if (!cost.by_columns) {
+            digest.add(std::span(view.data + first * columns, count * columns));
+            if (cost.rows_done) cost.rows_done(first, count);
+            continue;
+          }
+          gathered.resize(count * columns);
+          for (std::size_t j = 0; j < columns; ++j) {
+            for (std::size_t i = 0; i < count; ++i) gathered[i * columns + j] = view(j, first + i);
+          }
+          digest.add(std::span<const typename decltype(gathered)::value_type>(gathered));
         }
       },
       cost.matrix);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
 #include <span>
@@ -79,16 +80,31 @@ TEST(NpyHeader, ReadsEveryVersion) {
   for (const char version : {'\1', '\2', '\3'}) {
     const std::string start = header_with(dictionary("'<f8'", "False", "(2, 3)"), version);
     const NpyHeader parsed = parse_with_data(start, 48);
-    EXPECT_FALSE(parsed.is_float32);
+    EXPECT_EQ(parsed.format, (NumberFormat{'f', 8}));
+    EXPECT_FALSE(parsed.by_columns);
     EXPECT_EQ(parsed.shape, (HeaderShape{2, 3}));
     EXPECT_EQ(parsed.data_offset, start.size());
   }
 }
 
-TEST(NpyHeader, ReadsFloat32) {
-  const NpyHeader parsed = parse_with_data(header_with(dictionary("'<f4'", "False", "(2, 3)")), 24);
-  EXPECT_TRUE(parsed.is_float32);
-  EXPECT_EQ(parsed.shape, (HeaderShape{2, 3}));
+TEST(NpyHeader, ReadsEveryTypeOfRealNumbers) {
+  const std::map<std::string, NumberFormat> formats = {
+      {"<f2", {'f', 2}}, {"<f4", {'f', 4}}, {">f4", {'f', 4, true}}, {">f8", {'f', 8, true}}, {"|b1", {'b', 1}},
+      {"|i1", {'i', 1}}, {"|u1", {'u', 1}}, {"<u2", {'u', 2}},       {"<i4", {'i', 4}},       {">i4", {'i', 4, true}},
+      {"<i8", {'i', 8}}, {"<u8", {'u', 8}}, {"<f16", {'f', 16}}};
+  for (const auto& [descr, format] : formats) {
+    const NpyHeader parsed =
+        parse_with_data(header_with(dictionary("'" + descr + "'", "False", "(2, 3)")), 6 * format.bytes);
+    EXPECT_EQ(parsed.format, format) << descr;
+    EXPECT_EQ(parsed.shape, (HeaderShape{2, 3}));
+  }
+}
+
+TEST(NpyHeader, SaysWhichOrderCounts) {
+  EXPECT_TRUE(parse_with_data(header_with(dictionary("'<f8'", "True", "(2, 3)")), 48).by_columns);
+  for (const char* shape : {"(6,)", "(6, 1)", "(1, 6)"}) {
+    EXPECT_FALSE(parse_with_data(header_with(dictionary("'<f8'", "True", shape)), 48).by_columns) << shape;
+  }
 }
 
 TEST(NpyHeader, ReadsBytesAsNumpyWroteThem) {
@@ -222,23 +238,16 @@ TEST(NpyHeader, RefusesOtherTypesEachByItsName) {
     expect_dictionary_refused(dictionary("'" + descr + "'", "False", "(6,)"),
                               kind + "type '" + descr + "' is not supported; save it");
   };
-  expect(">f8", "big-endian ");
-  expect(">f4", "big-endian ");
-  expect("<i8", "integer ");
-  expect(">i4", "integer ");
-  expect("|u1", "integer ");
   expect("<c16", "complex ");
-  expect("|b1", "bool ");
   expect("|O", "Python object ");
   expect("<U3", "string ");
   expect("|S3", "string ");
   expect("|V8", "structured or raw ");
   expect("<M8[ns]", "date or time ");
-  expect("<f2", "half precision ");
-  expect("<f16", "long double ");
-  for (const char* odd : {"=f8", "|f8", "f8", "<f", "<f88", "float64", "<", "", " <f8"}) expect(odd, "");
-  expect_dictionary_refused(dictionary("'<i8'", "False", "(6,)"),
-                            "integer type '<i8' is not supported; save it as float64: "
+  for (const char* odd : {"=f8", "|f8", "f8", "<f", "<f88", "<f12", "<i3", "<b8", "=i1", "float64", "<", "", " <f8"})
+    expect(odd, "");
+  expect_dictionary_refused(dictionary("'|O'", "False", "(6,)"),
+                            "Python object type '|O' is not supported; save it as float64: "
                             "np.save(path, x.astype(np.float64))");
   expect_dictionary_refused(dictionary("[('a', '<f8'), ('b', '<i4')]", "False", "(6,)"),
                             "structured type is not supported");
@@ -249,12 +258,6 @@ TEST(NpyHeader, ShowsTextFromTheFileShortAndPrintable) {
   const std::string message = refusal(header_with("{'" + std::string(60000, 'k') + "': 1}"), 70000);
   EXPECT_LT(message.size(), 160U);
   EXPECT_NE(message.find("unknown entry '" + std::string(32, 'k') + "...'"), std::string::npos) << message;
-}
-
-TEST(NpyHeader, RefusesFortranOrder) {
-  expect_dictionary_refused(dictionary("'<f8'", "True", "(2, 3)"), "the array is in Fortran order");
-  EXPECT_NE(refusal(header_with(dictionary("'<f8'", "True", "(2, 3)")), 1000).find("np.ascontiguousarray(x)"),
-            std::string::npos);
 }
 
 TEST(NpyHeader, RefusesOtherRanks) {
@@ -352,7 +355,7 @@ TEST(NpyHeader, SurvivesRandomDamage) {
     if (!parsed) continue;
     ++accepted;
     ASSERT_TRUE(parsed->shape.size() == 1 || parsed->shape.size() == 2) << "round " << round;
-    std::uint64_t bytes = parsed->is_float32 ? 4 : 8;
+    std::uint64_t bytes = parsed->format.bytes;
     for (const std::size_t dimension : parsed->shape) {
       ASSERT_GT(dimension, 0U) << "round " << round;
       ASSERT_FALSE(__builtin_mul_overflow(bytes, std::uint64_t{dimension}, &bytes)) << "round " << round;

@@ -105,7 +105,8 @@ std::optional<double> MultiplierSearch::predicted(double budget) const {
     const Hermite cubic{log_excess(left),   std::log(left.lambda),   1 / log_slope(left, epsilon),
                         log_excess(*right), std::log(right->lambda), 1 / log_slope(*right, epsilon)};
     // Between two points of a falling curve; where the cubic leaves them, so much for it.
-    log_lambda = std::clamp(cubic(x), std::log(right->lambda), std::log(left.lambda));
+    const auto [least, largest] = std::minmax(left.lambda, right->lambda);  // on a plateau in either order
+    log_lambda = std::clamp(cubic(x), std::log(least), std::log(largest));
   }
   const double lambda = std::exp(log_lambda);
   return std::isfinite(lambda) && lambda > 0 ? std::optional(lambda) : std::nullopt;
@@ -168,7 +169,7 @@ Multiplier MultiplierSearch::find(const Losses& losses, const MultiplierGoal& go
   // The worst case is concave in the budget with slope lambda, so lambda * budget is less than all there is to gain.
   const double room = pass_.epsilon() * std::log(static_cast<double>(pass_.days().scenarios()) + 1);
   const double highest = std::min(kNearest, 2 * (pass_.days().most_gain * losses.stretch + room) / budget);
-  const double lowest = highest * kWidestBracket;
+  const double lowest = std::max(highest * kWidestBracket, std::numeric_limits<double>::min());
   NextLambda next(*guess);
   for (std::int64_t passes = 0;;) {
     const auto [over, under] = sides(budget);

@@ -96,8 +96,8 @@ struct WorstCase {
   double lambda = 0;          ///< the multiplier: how fast the worst case grows with the radius; 0: it no longer does
   double transport_cost = 0;  ///< <P, c>
   /// An upper bound on the worst case without entropy, lambda * radius + sum_i a_i max_j(l_j - lambda c_ij). The loss
-  /// is a lower bound. They differ by epsilon log m at most (log(m + 1) if days may stay),
-  /// once the search has converged. Of a sweep: at a lambda near this one, and a bound all the same.
+  /// is a lower bound. They differ by epsilon log m at most (log(m + 1) if days may stay), once the search has
+  /// converged.
   double dual = 0;
   /// What is maximised, with entropy, and its dual; they agree once the search has converged.
   double entropic_primal = 0;

@@ -18,6 +18,7 @@
 #include "fedsinkhorn/error.hpp"
 #include "io/prediction_json.hpp"
 #include "registry/registry.hpp"
+#include "solve/check_options.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -86,7 +87,17 @@ std::string predictions_csv(const std::vector<Prediction>& predictions) {
   return text;
 }
 
-/// The topologies asked for; of `all`, those that so many clients and the policy can have.
+bool goes_with_method(Options options, std::string_view topology, std::size_t clients) {
+  options.topology = topology;
+  try {
+    check_method(options, clients);
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
+}
+
+/// The topologies asked for; of `all`, those that so many clients, the policy and the method can have.
 std::vector<std::string> topologies_of(const PredictArguments& arguments, const Options& options) {
   if (arguments.topology != "all") {
     return {std::string(topologies().find(arguments.topology, "--topology").name)};
@@ -95,7 +106,8 @@ std::vector<std::string> topologies_of(const PredictArguments& arguments, const 
   for (const TopologyEntry& entry : topologies()) {
     const bool is_for_so_many = entry.several_clients || arguments.clients == 1;
     const bool keeps_policy = entry.only_open.empty() || !policy_of(options).keeps_apart;
-    if (is_for_so_many && keeps_policy && entry.round != nullptr) names.emplace_back(entry.name);
+    if (!is_for_so_many || !keeps_policy || entry.round == nullptr) continue;
+    if (goes_with_method(options, entry.name, arguments.clients)) names.emplace_back(entry.name);
   }
   return names;
 }

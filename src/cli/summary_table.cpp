@@ -8,6 +8,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/refusal.hpp"
+#include "core/marginal_error.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/printable.hpp"
@@ -204,7 +205,7 @@ void print_outcome(const Result& result, const Options& options, double epsilon,
   if (exit_status(result.status) != kNotConverged) return;
   const std::string line =
       fmt::format("{}, error {:.1e}, tolerance {:g}; {}", solve_outcome(result, options),
-                  std::max(result.error.a, result.error.b), options.tolerance, hint(result, options));
+                  worse(result.error.a, result.error.b), options.tolerance * result.mass, hint(result, options));
   fmt::print(stderr, "{}\n", refusal_line(line));
 }
 

@@ -257,6 +257,7 @@ Prediction predict(const Profile& profile, const SolveShape& shape) {
           fmt::format("{} is for one client", options.topology), "use row-reduce");
   require(topology.round != nullptr, "`topology`", fmt::format("{} does not state its rounds", options.topology),
           "register it with `round`");
+  check_method(options, shape.clients);
   const Placement place = placement_of(profile, shape);
   const Round round = slowest_round(topology, shape, options);
   const bool is_simulated = options.transport == "simulated";

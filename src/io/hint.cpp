@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/marginal_error.hpp"
 #include "core/names.hpp"
 #include "io/error_trend.hpp"
 
@@ -99,7 +100,7 @@ std::string hint(const Result& result, const Options& options) {
   }
   if (result.status != Status::iteration_limit) return "";
   if (!(options.tolerance > 0)) return "--tolerance 0 runs all iterations: give a tolerance to stop at";
-  const double error = std::max(result.error.a, result.error.b);
+  const double error = worse(result.error.a, result.error.b);
   constexpr double near = 100;  // only the order of magnitude of the floor is known
   const bool is_at_floor = options.tolerance * result.mass < result.error_floor && error < near * result.error_floor;
   return is_at_floor ? below_rounding(result, options) : after_the_limit(result, options);

@@ -27,7 +27,8 @@ class StallWatch {
   [[nodiscard]] bool is_slow_to(double goal, std::int64_t iteration, double error, double patience, double grace) {
     best_.push_back(std::min(error, best_.empty() ? error : best_.back()));
     if (best_.size() > kWindow + 1) best_.pop_front();
-    const auto rounds = static_cast<double>(iteration - begun_);
+    rounds_ = iteration - begun_;
+    const auto rounds = static_cast<double>(rounds_);
     if (rounds < grace || best_.size() <= kWindow) return false;
     const double fallen = std::log(best_.front() / best_.back());
     left_ = best_.back() > goal ? kWindow * std::log(best_.back() / goal) / fallen : 0;
@@ -39,14 +40,18 @@ class StallWatch {
   [[nodiscard]] std::string reason(double epsilon) const {
     const double error = best_.back();
     if (!(left_ < 1e6)) return fmt::format("at epsilon {:g} the error stayed at {:.1e}", epsilon, error);
-    return fmt::format("at epsilon {:g} and an error of {:.1e}, about {:.0f} more rounds of acceleration were expected",
-                       epsilon, error, left_);
+    std::string text =
+        fmt::format("at epsilon {:g} the error was {:.1e} after {} rounds of acceleration", epsilon, error, rounds_);
+    // A level may go on, for another reason, with an error that is small enough.
+    if (left_ >= 1.5) text += fmt::format(", and about {:.0f} more were expected", left_);
+    return text;
   }
 
  private:
   static constexpr std::size_t kWindow = 16;
 
   std::int64_t begun_ = 0;
+  std::int64_t rounds_ = 0;
   std::deque<double> best_;  // smallest error so far, of the last rounds
   double left_ = 0;
 };

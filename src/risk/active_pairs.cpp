@@ -13,6 +13,8 @@ constexpr std::array kReaches = {1.04, 2.0, 1.2};
 constexpr double kLeftOut = 1e-16;
 /// Weights below exp(-kLeastDepth) are lost in the sum of weights, whatever they cost.
 constexpr double kLeastDepth = 45;
+/// Tilted values differ by rounding, as a share of the largest loss and cost they are made of.
+constexpr double kValueRounding = 1e-15;
 /// A budget may shrink so much before lists are made anew.
 constexpr double kBudgetReach = 16;
 /// At lambda as large as this, every day is where its excess is 0.
@@ -38,6 +40,8 @@ void ActivePairs::prepare(const Losses& losses, double budget) {
   if (!(budget > 0)) return;
   lists_.resize(days_.own());
   losses_ = losses;
+  largest_loss_ = 0;
+  for (const double loss : losses.of_scenarios) largest_loss_ = std::max(largest_loss_, std::abs(loss));
   budget_ = budget;
 }
 
@@ -68,7 +72,10 @@ void ActivePairs::make(std::size_t day, const double* costs, double lambda, doub
   const double depth =
       std::max(kLeastDepth, std::log(static_cast<double>(m) * best.largest_excess * kBudgetReach / budget_ / kLeftOut));
   const auto choose = [&](double reach) {
-    const auto cut_at = [&](double at) { return cpu::TiltedCut{at, loss - at * excess - depth * epsilon_}; };
+    const auto cut_at = [&](double at) {
+      const double rounding = kValueRounding * (largest_loss_ + std::abs(loss) + at * excess);
+      return cpu::TiltedCut{at, loss - at * excess - depth * epsilon_ - rounding};
+    };
     return ops.choose(costs, least, m, l, cut_at(lambda / reach), cut_at(lambda * reach), room.data()).count;
   };
   double reach = 0;

@@ -56,6 +56,7 @@ class ActivePairs {
   std::size_t most_per_day_;
   double budget_ = 0;
   Losses losses_;
+  double largest_loss_ = 0;  // of scenarios, its size
   std::vector<List> lists_;  // of own days; empty: none are made
 };
 

@@ -1,22 +1,20 @@
 #include "risk/multiplier_search.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <limits>
-#include <tuple>
 
 namespace fedsinkhorn {
 namespace {
 
-/// A bracket in log(lambda) that is closed to rounding has found what there is to find, if it is at least this near.
-constexpr double kNearEnough = 1e-6;
-/// Below lambda_largest * 2^-100, lambda is 0 for every purpose.
-constexpr double kWidestBracket = 70;
-/// If the search has gone so far below its start, in logs, the radius may be more than can be spent.
-constexpr double kFarBelow = 4;
+/// Below lambda_largest times this, lambda is 0 for every purpose.
+constexpr double kWidestBracket = 1e-30;
+/// If the search has gone so far below its start, the radius may be more than can be spent.
+constexpr double kFarBelow = 0.02;
 /// A lambda at which every day is where its excess is 0.
 constexpr double kNearest = 1e250;
+/// A step is good if it leaves at most this share of the distance to the budget, in logs.
+constexpr double kFast = 0.7;
 /// log of an excess that has vanished.
 constexpr double kVanished = -700;
 
@@ -27,6 +25,43 @@ double log_slope(const TiltedTotals& at, double epsilon) {
 }
 
 double log_excess(const TiltedTotals& at) { return at.excess > 0 ? std::log(at.excess) : kVanished; }
+
+/// Chooses lambdas within a bracket that closes.
+class NextLambda {
+ public:
+  explicit NextLambda(double guess) : guess_(guess) {}
+
+  /// The last lambda looked at has this plan.
+  void learn(const TiltedTotals& at, double budget, double epsilon) {
+    const double distance = log_excess(at) - std::log(budget);
+    is_fast_ = std::abs(distance) <= kFast * distance_;
+    distance_ = std::abs(distance);
+    guess_ = at.lambda * std::exp(-distance / log_slope(at, epsilon));
+  }
+
+  /// None if nothing lies between low and high. over, under: the plans there, if known.
+  [[nodiscard]] std::optional<double> within(double low, double high, const TiltedTotals* over,
+                                             const TiltedTotals* under) {
+    const auto is_inside = [&](double lambda) { return low < lambda && lambda < high; };
+    if (is_fast_ && is_inside(guess_)) return guess_;
+    if (over != nullptr && under != nullptr && !was_chord_) {
+      // Where the tangents of the dual meet: where it has its least value if the excess is constant on both sides.
+      const double chord = (over->soft + over->lambda * over->excess - under->soft - under->lambda * under->excess) /
+                           (over->excess - under->excess);
+      was_chord_ = is_inside(chord);
+      if (was_chord_) return chord;
+    }
+    was_chord_ = false;
+    const double middle = std::sqrt(low) * std::sqrt(high);
+    return is_inside(middle) ? std::optional(middle) : std::nullopt;
+  }
+
+ private:
+  double guess_;
+  double distance_ = std::numeric_limits<double>::infinity();
+  bool is_fast_ = true;
+  bool was_chord_ = false;
+};
 
 /// The cubic through two points with given slopes.
 struct Hermite {
@@ -43,7 +78,7 @@ struct Hermite {
 }  // namespace
 
 TiltedTotals MultiplierSearch::visit(double lambda, const Losses& losses) {
-  visited_.push_back(pass_.totals(lambda, losses));
+  visited_.push_back(pass_.totals({lambda}, losses));
   return visited_.back();
 }
 
@@ -70,16 +105,18 @@ std::optional<double> MultiplierSearch::predicted(double budget) const {
     const Hermite cubic{log_excess(left),   std::log(left.lambda),   1 / log_slope(left, epsilon),
                         log_excess(*right), std::log(right->lambda), 1 / log_slope(*right, epsilon)};
     // Between two points of a falling curve; where the cubic leaves them, so much for it.
-    log_lambda = std::clamp(cubic(x), std::log(right->lambda), std::log(left.lambda));
+    const auto [least, largest] = std::minmax(left.lambda, right->lambda);  // on a plateau in either order
+    log_lambda = std::clamp(cubic(x), std::log(least), std::log(largest));
   }
   const double lambda = std::exp(log_lambda);
   return std::isfinite(lambda) && lambda > 0 ? std::optional(lambda) : std::nullopt;
 }
 
-/// Where to start if nothing is known but the plan at lambda = 0, near which the excess is excess_0 / (1 + k lambda).
-double MultiplierSearch::first_guess(const TiltedTotals& free, double budget) const {
-  const double k = free.variance / (pass_.epsilon() * free.excess);
-  return (free.excess / budget - 1) / k;
+/// Where to start if nothing is known but the plan at lambda = 0: exact if the gain grows with the root of the budget,
+/// as that of a linear loss with squared distances does.
+double MultiplierSearch::first_guess(const TiltedTotals& free, const Losses& losses, double budget) const {
+  const double gain = free.soft - free.hard + pass_.days().most_gain * losses.stretch;
+  return gain / (2 * std::sqrt(free.excess) * std::sqrt(budget));
 }
 
 TiltedTotals MultiplierSearch::free_plan(const Losses& losses) {
@@ -88,63 +125,79 @@ TiltedTotals MultiplierSearch::free_plan(const Losses& losses) {
   return visit(0, losses);
 }
 
+MultiplierSearch::Sides MultiplierSearch::sides(double budget) const {
+  Sides known;
+  for (const TiltedTotals& at : visited_) {
+    if (at.excess > budget) {
+      if (known.over == nullptr || at.lambda > known.over->lambda) known.over = &at;
+    } else if (known.under == nullptr || at.lambda < known.under->lambda) {
+      known.under = &at;
+    }
+  }
+  return known;
+}
+
+// The row sums of a mixture are right, and with this share so is its excess. What is maximised is concave; its dual,
+// lambda * budget + soft, is convex with slope budget - excess. So their difference at either end is less than the gap.
+Multiplier MultiplierSearch::best(double budget) const {
+  const auto [over, under] = sides(budget);
+  if (over == nullptr || under == nullptr) {
+    const TiltedTotals& only = over == nullptr ? *under : *over;
+    return {{only.lambda}, only, only.lambda > 0, false, 0};
+  }
+  const double share = (budget - under->excess) / (over->excess - under->excess);  // of the one that spends more
+  const bool is_mostly_over = share > 0.5 && over->lambda > 0;
+  Multiplier mixed;
+  mixed.totals = is_mostly_over ? *over : *under;
+  mixed.tilt = {mixed.totals.lambda, is_mostly_over ? under->lambda : over->lambda, is_mostly_over ? 1 - share : share};
+  mixed.gap = std::max(0.0, (under->lambda - over->lambda) * std::abs(budget - mixed.totals.excess));
+  mixed.totals.excess = budget;
+  mixed.totals.loss = (1 - share) * under->loss + share * over->loss;
+  return mixed;
+}
+
 Multiplier MultiplierSearch::find(const Losses& losses, const MultiplierGoal& goal, std::optional<double> guess) {
-  const auto is_near = [&](const TiltedTotals& at, double tolerance) {
-    return std::abs(at.excess - goal.budget) <= tolerance * goal.budget;
-  };
-  pass_.look_for(goal.budget);
-  if (goal.budget <= 0) return {pass_.totals(kNearest, losses), true, true};
+  const double budget = goal.budget;
+  pass_.look_for(budget);
+  if (budget <= 0) return {{kNearest}, pass_.totals({kNearest}, losses), true, true, 0};
   const bool is_free_known = std::ranges::find(visited_, 0.0, &TiltedTotals::lambda) != visited_.end();
   if (!guess || is_free_known) {
     const TiltedTotals free = free_plan(losses);
-    if (free.excess <= goal.budget) return {free, false, true};
-    if (!guess) guess = first_guess(free, goal.budget);
+    if (free.excess <= budget) return {{0}, free, false, true, 0};
+    if (!guess) guess = first_guess(free, losses, budget);
   }
   // The worst case is concave in the budget with slope lambda, so lambda * budget is less than all there is to gain.
   const double room = pass_.epsilon() * std::log(static_cast<double>(pass_.days().scenarios()) + 1);
-  double highest = std::log(2 * (pass_.days().most_gain * losses.stretch + room) / goal.budget);
-  double lowest = highest - kWidestBracket;
-  const double widest = highest;
-  for (const TiltedTotals& at : visited_) {
-    if (!(at.lambda > 0)) continue;
-    double& end = at.excess > goal.budget ? lowest : highest;
-    end = at.excess > goal.budget ? std::max(lowest, std::log(at.lambda)) : std::min(highest, std::log(at.lambda));
-  }
-  if (!(lowest < highest)) {  // visits on a plateau, out of order by rounding
-    highest = widest;
-    lowest = widest - kWidestBracket;
-  }
-  const double start = std::isfinite(*guess) && *guess > 0 ? std::log(*guess) : (lowest + highest) / 2;
-  std::optional<Multiplier> found;
-  const auto step = [&](double log_lambda) {
-    const TiltedTotals at = visit(std::exp(log_lambda), losses);
-    if (is_near(at, goal.tolerance)) {
-      found = {at, true, true};
-    } else if (at.excess < goal.budget && log_lambda < start - kFarBelow) {
-      const TiltedTotals free = free_plan(losses);
-      if (free.excess <= goal.budget) found = {free, false, true};
+  const double highest = std::min(kNearest, 2 * (pass_.days().most_gain * losses.stretch + room) / budget);
+  const double lowest = std::max(highest * kWidestBracket, std::numeric_limits<double>::min());
+  NextLambda next(*guess);
+  for (std::int64_t passes = 0;;) {
+    const auto [over, under] = sides(budget);
+    const bool is_bracketed = over != nullptr && under != nullptr;
+    if (is_bracketed || passes >= goal.most_passes) {
+      Multiplier mixed = best(budget);
+      mixed.is_found = is_bracketed && mixed.gap <= goal.gap * mixed.totals.lambda * budget;
+      if (mixed.is_found || passes >= goal.most_passes) return mixed;
     }
-    if (found) return std::make_tuple(0.0, -1.0);  // ends the search
-    return std::make_tuple(log_excess(at) - std::log(goal.budget), log_slope(at, pass_.epsilon()));
-  };
-  auto most = static_cast<std::uintmax_t>(goal.most_passes);
-  (void)boost::math::tools::newton_raphson_iterate(step, std::clamp(start, lowest, highest), lowest, highest,
-                                                   std::numeric_limits<double>::digits, most);
-  if (found) return *found;
-  if (std::ranges::none_of(visited_, [&](const TiltedTotals& at) { return at.excess > goal.budget; })) {
-    const TiltedTotals free = free_plan(losses);
-    if (free.excess <= goal.budget) return {free, false, true};
+    const double low = over == nullptr ? lowest : std::max(lowest, over->lambda);
+    const double high = under == nullptr ? std::max(highest, 2 * low) : under->lambda;
+    const bool is_far = over == nullptr && under != nullptr && under->lambda < kFarBelow * *guess;
+    const std::optional<double> lambda = is_far ? std::nullopt : next.within(low, high, over, under);
+    if (!lambda && over == nullptr) {
+      const TiltedTotals free = free_plan(losses);
+      if (free.excess <= budget) return {{0}, free, false, true, 0};
+      continue;
+    }
+    if (!lambda) {  // nothing lies between both sides
+      Multiplier closest = best(budget);
+      closest.is_found = is_bracketed;
+      return closest;
+    }
+    const TiltedTotals at = visit(*lambda, losses);
+    ++passes;
+    if (std::abs(at.excess - budget) <= goal.tolerance * budget) return {{at.lambda}, at, true, true, 0};
+    next.learn(at, budget, pass_.epsilon());
   }
-  const TiltedTotals& best = nearest(goal.budget);
-  return {best, true, is_near(best, kNearEnough)};
-}
-
-const TiltedTotals& MultiplierSearch::nearest(double budget) const {
-  const TiltedTotals* best = nullptr;
-  for (const TiltedTotals& at : visited_) {
-    if (at.excess <= budget && (best == nullptr || at.excess > best->excess)) best = &at;
-  }
-  return best == nullptr ? visited_.back() : *best;
 }
 
 }  // namespace fedsinkhorn

@@ -55,10 +55,9 @@ TailSearch::Trial TailSearch::at(double threshold, const MultiplierGoal& goal) {
   Trial trial;
   trial.threshold = threshold;
   trial.multiplier = multipliers_.find(losses, goal, lambda_);
+  are_all_found_ = are_all_found_ && trial.multiplier.is_found;
   if (trial.multiplier.is_binding) lambda_ = trial.multiplier.totals.lambda;
-  if (pass_.last_lambda() != trial.multiplier.totals.lambda) {
-    trial.multiplier.totals = pass_.totals(trial.multiplier.totals.lambda, losses);
-  }
+  if (pass_.last_tilt() != trial.multiplier.tilt) (void)pass_.totals(trial.multiplier.tilt, losses);
   const TiltedPlan plan = pass_.last_plan(threshold);
   std::vector<std::size_t> order(days.scenarios());
   for (std::size_t j = 0; j < order.size(); ++j) order[j] = j;
@@ -81,6 +80,7 @@ TailSearch::Trial TailSearch::at(double threshold, const MultiplierGoal& goal) {
 
 Tail TailSearch::find(const MultiplierGoal& final_goal, std::optional<double> guess, std::optional<double> lambda) {
   lambda_ = lambda;
+  are_all_found_ = true;
   pass_.form_plans(true);
   MultiplierGoal goal = final_goal;
   goal.tolerance = std::max(goal.tolerance, kRough);
@@ -111,6 +111,7 @@ Tail TailSearch::find(const MultiplierGoal& final_goal, std::optional<double> gu
   }
   best = at(best->threshold, final_goal);
   pass_.form_plans(false);
+  best->multiplier.is_found = are_all_found_;  // else the threshold may be a wrong one
   return {best->threshold, best->multiplier};
 }
 

@@ -40,6 +40,7 @@ class TailSearch {
   double level_;
   std::vector<double> losses_;    // distinct losses of scenarios, ascending
   std::optional<double> lambda_;  // of the last trial
+  bool are_all_found_ = true;     // the multipliers of all trials
 };
 
 /// The value at risk and the CVaR of the days as they are. Collective: sums of masses above thresholds are exchanged.

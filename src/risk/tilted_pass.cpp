@@ -15,6 +15,12 @@ namespace {
 /// Column sums are formed in so many parts at most, whatever the number of threads: same bits for all of them.
 constexpr std::size_t kMostParts = 32;
 
+cpu::TiltedSums mixed(const cpu::TiltedSums& one, double keeps, const cpu::TiltedSums& other, double adds) {
+  return {keeps * one.weight + adds * other.weight, keeps * one.excess + adds * other.excess,
+          keeps * one.squared_excess + adds * other.squared_excess, keeps * one.loss + adds * other.loss,
+          keeps * one.product + adds * other.product};
+}
+
 }  // namespace
 
 TiltedPass::TiltedPass(const Days& days, double epsilon, const Collectives& clients, const RiskComputing& computing,
@@ -26,12 +32,12 @@ TiltedPass::TiltedPass(const Days& days, double epsilon, const Collectives& clie
       on_pass_(std::move(on_pass)),
       active_(days, computing, epsilon) {}
 
-TiltedTotals TiltedPass::totals(double lambda, const Losses& losses) {
+TiltedTotals TiltedPass::totals(const Tilt& tilt, const Losses& losses) {
   sums_.assign(days_.own(), {});
   columns_.assign(forms_plans_ ? days_.scenarios() : 0, 0.0);
-  last_lambda_ = lambda;
+  last_tilt_ = tilt;
   const Timer timer;
-  if (days_.costs) compute(lambda, losses);
+  if (days_.costs) compute(tilt, losses);
   std::vector<ExactSum> totals(7);
   for (std::size_t i = 0; i < days_.own(); ++i) {
     const double a = days_.a[i];
@@ -47,24 +53,42 @@ TiltedTotals TiltedPass::totals(double lambda, const Losses& losses) {
   add_up_of_all(clients_, totals);
   if (totals[6].total() > 0) throw Interrupted();
   ++passes_;
-  const TiltedTotals result{
-      lambda,           totals[0].total(), totals[1].total(), totals[2].total(), totals[3].total(), totals[4].total(),
-      totals[5].total()};
+  const TiltedTotals result{tilt.lambda,       totals[0].total(), totals[1].total(), totals[2].total(),
+                            totals[3].total(), totals[4].total(), totals[5].total()};
   if (on_pass_) on_pass_(result);
   return result;
 }
 
-void TiltedPass::compute_day(std::size_t i, const DayRow& row, double lambda, const Losses& losses, double* w,
-                             std::vector<double>* column_part) {
+// The place of a day that may stay is one more scenario, with e = 0.
+TiltedPass::DayWeights TiltedPass::weigh(std::size_t i, const DayRow& row, double lambda, const Losses& losses,
+                                         double* w) const {
   const cpu::TiltOps& ops = computing_.simd.tilts;
   const double least = days_.least[i];
+  DayWeights weights;
+  weights.maximum = ops.maximum(row.costs, least, row.count, row.losses, lambda);
+  if (days_.may_stay) weights.maximum = std::max(weights.maximum, losses.of_days[i]);
+  weights.scenarios = ops.sums(row.costs, least, row.count, row.losses, lambda, weights.maximum, 1 / epsilon_, w);
+  weights.stays = days_.may_stay ? std::exp((losses.of_days[i] - weights.maximum) / epsilon_) : 0;
+  return weights;
+}
+
+void TiltedPass::compute_day(std::size_t i, const DayRow& row, const Tilt& tilt, const Losses& losses,
+                             std::span<double> w, std::vector<double>* column_part) {
   DaySums& day = sums_[i];
-  // The place of a day that may stay is one more scenario, with e = 0.
-  day.maximum = ops.maximum(row.costs, least, row.count, row.losses, lambda);
-  if (days_.may_stay) day.maximum = std::max(day.maximum, losses.of_days[i]);
-  const cpu::TiltedSums s = ops.sums(row.costs, least, row.count, row.losses, lambda, day.maximum, 1 / epsilon_, w);
-  const double stays = days_.may_stay ? std::exp((losses.of_days[i] - day.maximum) / epsilon_) : 0;
-  day.weight = s.weight + stays;
+  DayWeights weights = weigh(i, row, tilt.lambda, losses, w.data());
+  day.maximum = weights.maximum;
+  day.weight = weights.sum();
+  if (tilt.share > 0) {
+    double* const other_w = w.data() + w.size() / 2;
+    const DayWeights other = weigh(i, row, tilt.other, losses, other_w);
+    const double keeps = 1 - tilt.share;
+    const double adds = tilt.share * day.weight / other.sum();  // the sum of weights stays the same
+    for (std::size_t k = 0; k < row.count; ++k) w[k] = keeps * w[k] + adds * other_w[k];
+    weights.scenarios = mixed(weights.scenarios, keeps, other.scenarios, adds);
+    weights.stays = keeps * weights.stays + adds * other.stays;
+  }
+  const cpu::TiltedSums& s = weights.scenarios;
+  const double stays = weights.stays;
   day.excess = s.excess / day.weight;
   day.variance = std::max(0.0, s.squared_excess / day.weight - day.excess * day.excess);
   day.loss = (s.loss + (stays > 0 ? stays * losses.of_days[i] : 0)) / day.weight;
@@ -79,13 +103,13 @@ void TiltedPass::compute_day(std::size_t i, const DayRow& row, double lambda, co
     given_loss += w[k] * days_.scenario_losses[j];
   }
   day.given_loss = given_loss / day.weight;
-  const double* const best = std::max_element(w, w + row.count);
+  const double* const best = std::max_element(w.data(), w.data() + row.count);
   const bool stays_best = row.count == 0 || stays >= *best;
-  day.likeliest = stays_best ? days_.scenarios() : row.scenario(static_cast<std::size_t>(best - w));
+  day.likeliest = stays_best ? days_.scenarios() : row.scenario(static_cast<std::size_t>(best - w.data()));
   day.share = (stays_best ? stays : *best) / day.weight;
 }
 
-void TiltedPass::compute(double lambda, const Losses& losses) {
+void TiltedPass::compute(const Tilt& tilt, const Losses& losses) {
   const std::size_t m = days_.scenarios();
   const std::size_t parts = std::min(kMostParts, (days_.own() + cpu::kRowBlock - 1) / cpu::kRowBlock);
   const auto threads = static_cast<std::size_t>(std::max(1, computing_.threads));
@@ -96,7 +120,7 @@ void TiltedPass::compute(double lambda, const Losses& losses) {
   std::vector<std::vector<double>> column_parts(columns_.empty() ? 0 : parts);
   parallel_chunks(computing_.threads, parts, [&](std::size_t part, std::size_t thread) {
     if (!readers[thread]) readers[thread].emplace(*days_.costs);
-    if (weights[thread].empty()) weights[thread].resize(m);
+    if (weights[thread].empty()) weights[thread].resize(2 * m);
     if (rooms[thread].empty()) rooms[thread].resize(m);
     if (!columns_.empty()) column_parts[part].assign(m, 0.0);
     const Range rows = chunk_range(days_.own(), parts, part, cpu::kRowBlock);
@@ -106,15 +130,16 @@ void TiltedPass::compute(double lambda, const Losses& losses) {
       std::array<std::optional<DayRow>, cpu::kRowBlock> lists;
       bool are_all_listed = true;
       for (std::size_t k = 0; k < count; ++k) {
-        lists[k] = active_.row(first + k, lambda);
+        lists[k] = active_.row(first + k, tilt.lambda);
+        if (tilt.share > 0 && !active_.row(first + k, tilt.other)) lists[k].reset();
         are_all_listed = are_all_listed && lists[k];
       }
       const double* const* const costs = are_all_listed ? nullptr : readers[thread]->at(first, count);
       for (std::size_t k = 0; k < count; ++k) {
         const std::size_t i = first + k;
         const DayRow row = lists[k] ? *lists[k] : DayRow{costs[k], losses.of_scenarios.data(), nullptr, m};
-        compute_day(i, row, lambda, losses, weights[thread].data(), columns_.empty() ? nullptr : &column_parts[part]);
-        if (!lists[k]) active_.make(i, costs[k], lambda, sums_[i].maximum, rooms[thread]);
+        compute_day(i, row, tilt, losses, weights[thread], columns_.empty() ? nullptr : &column_parts[part]);
+        if (!lists[k]) active_.make(i, costs[k], tilt.lambda, sums_[i].maximum, rooms[thread]);
       }
     }
   });

@@ -16,7 +16,16 @@
 
 namespace fedsinkhorn {
 
-/// Sums over the days of all clients.
+/// Which plan: that at lambda, or a mixture of it with that at another multiplier.
+struct Tilt {
+  double lambda = 0;
+  double other = 0;
+  double share = 0;  ///< of the plan at `other`
+
+  [[nodiscard]] bool operator==(const Tilt&) const = default;
+};
+
+/// Sums over the days of all clients. Of a mixture, `hard` and `soft` are those at lambda.
 struct TiltedTotals {
   double lambda = 0;
   double excess = 0;      ///< sum_ij P_ij e_ij
@@ -50,12 +59,12 @@ class TiltedPass {
   void look_for(double budget) { budget_ = budget; }
   /// Exchanges seven sums. Bits do not depend on how days are dealt to clients, except by secure sums. Collective.
   /// Throws Interrupted on all clients if one is to stop.
-  [[nodiscard]] TiltedTotals totals(double lambda, const Losses& losses);
+  [[nodiscard]] TiltedTotals totals(const Tilt& tilt, const Losses& losses);
   /// From now on, passes also form the plan (which takes a little longer), or no longer do.
   void form_plans(bool forms) { forms_plans_ = forms; }
   /// The plan of the last pass, which must have formed one. Exchanges the m column sums. Collective.
   [[nodiscard]] TiltedPlan last_plan(double threshold) const;
-  [[nodiscard]] double last_lambda() const { return last_lambda_; }
+  [[nodiscard]] const Tilt& last_tilt() const { return last_tilt_; }
 
   [[nodiscard]] std::int64_t passes() const { return passes_; }
   [[nodiscard]] double compute_seconds() const { return compute_seconds_; }
@@ -76,8 +85,19 @@ class TiltedPass {
     double share = 0;  // of the likeliest
   };
 
-  void compute(double lambda, const Losses& losses);
-  void compute_day(std::size_t i, const DayRow& row, double lambda, const Losses& losses, double* w,
+  /// The weights of one day, relative to the largest.
+  struct DayWeights {
+    double maximum = 0;
+    double stays = 0;
+    cpu::TiltedSums scenarios;
+    [[nodiscard]] double sum() const { return scenarios.weight + stays; }
+  };
+
+  void compute(const Tilt& tilt, const Losses& losses);
+  [[nodiscard]] DayWeights weigh(std::size_t i, const DayRow& row, double lambda, const Losses& losses,
+                                 double* w) const;
+  /// w: room for the weights of two plans.
+  void compute_day(std::size_t i, const DayRow& row, const Tilt& tilt, const Losses& losses, std::span<double> w,
                    std::vector<double>* column_part);
 
   const Days& days_;
@@ -91,7 +111,7 @@ class TiltedPass {
   double budget_ = 0;
   ActivePairs active_;
   // Of the last pass:
-  double last_lambda_ = 0;
+  Tilt last_tilt_;
   std::vector<DaySums> sums_;
   std::vector<double> columns_;  // sums over own days
 };

@@ -17,35 +17,11 @@ namespace {
 
 /// Radii that differ from the least one by rounding are the least one.
 constexpr double kRadiusRounding = 1e-12;
-/// Of near(). The rest of the way is interpolated between two passes with their slopes.
-constexpr double kNearTolerance = 3e-3;
-/// Where interpolation changes the loss by more than this share of lambda * budget, the curve is not smooth enough.
-constexpr double kSmooth = 4e-6;
-/// So is it where lambda would change by more than this share.
-constexpr double kSmallStep = 2e-3;
-/// And where the tangent and the cubic give lambdas that differ by more than this share.
-constexpr double kStraight = 2e-4;
-constexpr double kFullTolerance = 1e-9;
-
-/// What a plan that spends so much has, and its slope.
-struct CurvePoint {
-  double excess;
-  double value;
-  double slope;
-};
-
-CurvePoint loss_of(const TiltedTotals& at) { return {at.excess, at.loss, at.covariance / at.variance}; }
-CurvePoint lambda_of(const TiltedTotals& at, double epsilon) { return {at.excess, at.lambda, -epsilon / at.variance}; }
-
-/// The cubic through both points with their slopes; a line if there is only one.
-double interpolated(const CurvePoint& one, const CurvePoint& other, double excess) {
-  const double h = other.excess - one.excess;
-  if (h == 0) return one.value + one.slope * (excess - one.excess);
-  const double t = (excess - one.excess) / h;
-  const double s = 1 - t;
-  return s * s * (1 + 2 * t) * one.value + t * t * (1 + 2 * s) * other.value +
-         t * s * h * (s * one.slope - t * other.slope);
-}
+/// Mixtures of two plans are found to this, unless the tolerance is smaller: of what is maximised, relative to
+/// lambda * budget.
+constexpr double kGap = 1e-9;
+/// Of near().
+constexpr double kNearGap = 1e-6;
 
 }  // namespace
 
@@ -96,20 +72,23 @@ Multiplier WorstCases::find(const MultiplierGoal& goal) {
 
 // Any multiplier gives a bound. If no pass has had these losses, one more is made.
 Multiplier WorstCases::best_so_far(const MultiplierGoal& goal) {
-  const bool has_visited = !multipliers_.visited().empty();
-  const double lambda = has_visited ? multipliers_.nearest(goal.budget).lambda : lambda_;
-  if (has_visited && !tails_) return {multipliers_.nearest(goal.budget), lambda > 0, false};
+  Multiplier best = {tilt_, {}, tilt_.lambda > 0, false, 0};
+  if (!multipliers_.visited().empty()) {
+    best = multipliers_.best(goal.budget);
+    if (!tails_) return best;
+  }
   if (tails_) {
     if (!threshold_) threshold_ = *std::ranges::max_element(pass_.days().scenario_losses);
     losses_ = losses_above(pass_.days(), *threshold_, level_);
   }
   pass_.form_plans(false);
-  return {pass_.totals(lambda, losses_), lambda > 0, false};
+  best.totals = pass_.totals(best.tilt, losses_);
+  return best;
 }
 
 Multiplier WorstCases::search(const MultiplierGoal& goal) {
   if (!tails_) return multipliers_.find(losses_, goal, multipliers_.predicted(goal.budget));
-  const Tail tail = tails_->find(goal, threshold_, lambda_ > 0 ? std::optional(lambda_) : std::nullopt);
+  const Tail tail = tails_->find(goal, threshold_, tilt_.lambda > 0 ? std::optional(tilt_.lambda) : std::nullopt);
   threshold_ = tail.threshold;
   losses_ = losses_above(pass_.days(), tail.threshold, level_);
   return tail.multiplier;
@@ -125,7 +104,7 @@ WorstCase WorstCases::worst_case(double radius, double budget, const Multiplier&
   worst.dual = at.lambda * budget + at.hard;
   worst.entropic_dual = at.lambda * budget + at.soft;
   // loss - epsilon sum P log(P / a), since epsilon log(P / a) = l - lambda e - (soft maximum of the day).
-  worst.entropic_primal = at.lambda * at.excess + at.soft;
+  worst.entropic_primal = at.lambda * at.excess + at.soft - found.gap;
   worst.value_at_risk = threshold_.value_or(kUnknown);
   worst.is_binding = found.is_binding;
   const Status not_found = are_sums_spent_ ? Status::sums_limit : Status::iteration_limit;
@@ -134,15 +113,21 @@ WorstCase WorstCases::worst_case(double radius, double budget, const Multiplier&
 }
 
 WorstCase WorstCases::at(double radius, double tolerance) {
+  return solve(radius, tolerance, std::min(tolerance, kGap));
+}
+
+WorstCase WorstCases::near(double radius) { return solve(radius, kGap, tails_ ? kGap : kNearGap); }
+
+WorstCase WorstCases::solve(double radius, double tolerance, double gap) {
   const std::int64_t before = pass_.passes();
   const double budget = budget_of(radius);
-  const Multiplier found = find({budget, tolerance, most_passes_});
+  const Multiplier found = find({budget, tolerance, gap, most_passes_});
   WorstCase worst = worst_case(radius, budget, found);
-  lambda_ = found.totals.lambda;
+  tilt_ = found.tilt;
   const bool is_whole = budget > 0 || leaves_sums_for_the_end([&] {
                           // Every lambda from some value on leaves all days at their nearest scenario.
                           const double lambda = least_multiplier();
-                          worst.dual = pass_.totals(lambda, losses_).hard;
+                          worst.dual = pass_.totals({lambda}, losses_).hard;
                           worst.lambda = lambda;
                           worst.is_binding = lambda > 0;
                         });
@@ -151,50 +136,9 @@ WorstCase WorstCases::at(double radius, double tolerance) {
   return worst;
 }
 
-WorstCase WorstCases::near(double radius) {
-  const std::int64_t before = pass_.passes();
-  const double budget = budget_of(radius);
-  if (budget == 0 || tails_) return at(radius, kFullTolerance);
-  const Multiplier found = find({budget, kNearTolerance, most_passes_});
-  WorstCase worst = worst_case(radius, budget, found);
-  const TiltedTotals& at = found.totals;
-  lambda_ = at.lambda;
-  if (found.is_binding && found.is_found) {
-    const double rest = budget - at.excess;
-    const TiltedTotals other = neighbour(at, budget);
-    const CurvePoint here = loss_of(at);
-    const CurvePoint multiplier = lambda_of(at, pass_.epsilon());
-    worst.loss = interpolated(here, loss_of(other), budget);
-    const bool is_smooth = std::abs(worst.loss - (here.value + here.slope * rest)) <= kSmooth * at.lambda * budget;
-    const double along_tangent = multiplier.value + multiplier.slope * rest;
-    const double lambda = interpolated(multiplier, lambda_of(other, pass_.epsilon()), budget);
-    const bool is_straight = std::abs(lambda - along_tangent) <= kStraight * at.lambda;
-    if (is_smooth && is_straight && std::abs(along_tangent - at.lambda) <= kSmallStep * at.lambda) {
-      worst.lambda = lambda;
-      worst.transport_cost += rest;
-      worst.entropic_primal += at.lambda * rest;
-    } else {  // near the largest radius, or on a plateau of the excess
-      worst = this->at(radius, kFullTolerance);
-    }
-  }
-  worst.passes = pass_.passes() - before;
-  return worst;
-}
-
-/// The visited pass on the other side of the budget, nearest to it; none: `here` itself.
-TiltedTotals WorstCases::neighbour(const TiltedTotals& here, double budget) const {
-  const TiltedTotals* nearest = &here;
-  for (const TiltedTotals& at : multipliers_.visited()) {
-    const bool is_beyond = (at.excess - budget) * (here.excess - budget) < 0;
-    if (!is_beyond || !(at.variance > 0)) continue;
-    if (nearest == &here || std::abs(at.excess - budget) < std::abs(nearest->excess - budget)) nearest = &at;
-  }
-  return *nearest;
-}
-
 TiltedPlan WorstCases::plan() {
   pass_.form_plans(true);
-  (void)pass_.totals(lambda_, losses_);
+  (void)pass_.totals(tilt_, losses_);
   pass_.form_plans(false);
   return pass_.last_plan(threshold_.value_or(kUnknown));
 }
@@ -229,7 +173,8 @@ std::vector<WorstCase> WorstCases::visited() const {
   std::vector<WorstCase> worst;
   if (tails_) return worst;
   for (const TiltedTotals& at : multipliers_.visited()) {
-    worst.push_back(worst_case(pass_.days().least_radius + at.excess, at.excess, {at, at.lambda > 0, true}));
+    worst.push_back(
+        worst_case(pass_.days().least_radius + at.excess, at.excess, {{at.lambda}, at, at.lambda > 0, true, 0}));
   }
   std::ranges::sort(worst, {}, &WorstCase::radius);
   return worst;

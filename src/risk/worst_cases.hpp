@@ -22,7 +22,7 @@ class WorstCases {
   [[nodiscard]] WorstCase at(double radius, double tolerance);
   /// The plan of the last worst case, and which day goes where.
   [[nodiscard]] TiltedPlan plan();
-  /// Like at(), for one radius among many: to a looser tolerance, the rest of the way along the curve.
+  /// Like at(), for one radius among many: to a looser tolerance.
   [[nodiscard]] WorstCase near(double radius);
 
   /// Whether all sums that may be shown have been shown. No radius can be solved for then; a plan can be formed.
@@ -35,6 +35,7 @@ class WorstCases {
 
  private:
   [[nodiscard]] double budget_of(double radius) const;
+  [[nodiscard]] WorstCase solve(double radius, double tolerance, double gap);
   /// Calls the body, which may not show the sums that the end needs: false if it was about to, and was left.
   template <class Body>
   [[nodiscard]] bool leaves_sums_for_the_end(const Body& body);
@@ -43,7 +44,6 @@ class WorstCases {
   [[nodiscard]] Multiplier best_so_far(const MultiplierGoal& goal);
   [[nodiscard]] WorstCase worst_case(double radius, double budget, const Multiplier& found) const;
   [[nodiscard]] double least_multiplier() const;
-  [[nodiscard]] TiltedTotals neighbour(const TiltedTotals& here, double budget) const;
 
   TiltedPass& pass_;
   double level_;
@@ -54,7 +54,7 @@ class WorstCases {
   std::optional<TailSearch> tails_;
   Losses losses_;  // of the last worst case
   std::optional<double> threshold_;
-  double lambda_ = 0;
+  Tilt tilt_;
 };
 
 }  // namespace fedsinkhorn

@@ -164,13 +164,26 @@ std::string resolved_method(const Options& options) {
   return options.method == "auto" && !what_is_plain(options).empty() ? "sinkhorn" : options.method;
 }
 
+// Newton's method asks more of clients than others do.
+void check_method(const Options& options, std::size_t clients) {
+  check_method_and_options(options);
+  const MethodEntry& method = methods().find(options.method, "`method`");
+  const TopologyEntry& topology = topologies().find(resolved_topology(options, clients), "`topology`");
+  const Layout layout = topology.layout(0, clients, options);
+  if (method.needs_whole_rows && layout.column_slices.size() < layout.column_clients.size()) {
+    throw InputError("`method`",
+                     fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, topology.name),
+                     "use row-reduce, all-to-all or star, or method auto");
+  }
+}
+
 void check_options(const Options& options, std::size_t clients) {
   for (const OptionEntry& option : option_table()) check_range(option, options);
   (void)cpu::simd(options.simd);
   (void)cpu::simd("auto");  // used for what is computed from the result
-  check_method_and_options(options);
   check_backend(options);
   check_clients(options, clients);
+  check_method(options, clients);
   check_policy(options, clients);
   check_private(options, clients);
 }

@@ -13,6 +13,8 @@ namespace fedsinkhorn {
 [[nodiscard]] std::string resolved_method(const Options& options);
 [[nodiscard]] std::string resolved_topology(const Options& options, std::size_t clients);
 
+/// Whether the method goes with the topology and other options; part of check_options(). Throws InputError.
+void check_method(const Options& options, std::size_t clients);
 /// Throws InputError naming the field.
 void check_options(const Options& options, std::size_t clients);
 

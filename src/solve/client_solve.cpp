@@ -10,6 +10,7 @@
 #include "comm/agreement.hpp"
 #include "comm/counting.hpp"
 #include "comm/secure_sums.hpp"
+#include "core/marginal_error.hpp"
 #include "core/memory.hpp"
 #include "core/names.hpp"
 #include "core/parallel.hpp"
@@ -95,8 +96,11 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   std::vector<Evaluation> evaluations = evaluate(problem, topology, options.norm, outcomes);
   // An iteration that was interrupted, or is void for its sums, measures nothing.
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    const bool is_cut_off = is_interrupted(outcomes[k]) || outcomes[k].status == Status::sums_limit;
-    if (is_cut_off) outcomes[k].error = evaluations[k].error;
+    const bool is_out_of_sums = outcomes[k].status == Status::sums_limit;
+    if (!is_interrupted(outcomes[k]) && !is_out_of_sums) continue;
+    outcomes[k].error = evaluations[k].error;
+    const bool is_enough = worse(outcomes[k].error.a, outcomes[k].error.b) <= options.tolerance * problem.mass;
+    if (is_out_of_sums && is_enough && options.tolerance > 0) outcomes[k].status = Status::converged;
   }
   return evaluations;
 }
@@ -106,16 +110,6 @@ BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& sp
   const KernelOnBackend* there = kernel.on(computing.backend->name);
   const KernelOnBackend* empty = kernels().find("online", "`kernel`").on("cpu");
   return {spec, simd, there->make, empty->make, computing.device, targets};
-}
-
-/// Newton's method asks more of clients than others do. Throws InputError.
-void check_method_and_topology(const MethodEntry& method, const TopologyEntry& entry, const Topology& topology) {
-  if (!method.needs_whole_rows) return;
-  if (!topology.holds_whole_rows()) {
-    throw InputError("`method`",
-                     fmt::format("{} needs whole rows of the kernel, which a {} cuts", method.name, entry.name),
-                     "use row-reduce, all-to-all or star, or method auto");
-  }
 }
 
 /// What a client's progress is read from.
@@ -152,7 +146,6 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
     topology = make_topology(entry, {problem, effective, clients, blocks});
-    check_method_and_topology(method, entry, *topology);
   });
   OwnSources own{problem.client, *topology};
   const Options checking = with_client_checks(options, traffic, progress_of(own));

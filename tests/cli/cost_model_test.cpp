@@ -63,6 +63,11 @@ TEST_F(CostModelTest, PredictTakesOneTopology) {
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one[0]["topology"], "star");
   EXPECT_EQ(json_of("predict --profile wan --rows 100")[0]["topology"], "centralized");
+  // `all` leaves out what does not go with the method; asked for, it is refused.
+  EXPECT_EQ(json_of("predict --profile wan --rows 1000 --clients 4 --method newton").size(), 3U);
+  const RunResult grid = run("predict --profile wan --rows 1000 --clients 4 --method newton --topology grid");
+  EXPECT_EQ(grid.status, 2) << grid;
+  EXPECT_NE(grid.err.find("--method: newton needs whole rows of the kernel, which a grid cuts"), std::string::npos);
   const Json sums = json_of("predict --profile wan --rows 1000 --clients 4 --policy sums");
   ASSERT_EQ(sums.size(), 1U);
   EXPECT_EQ(sums[0]["topology"], "row-reduce");

@@ -239,6 +239,18 @@ TEST_F(OptionsTest, QuietStillSaysThatItDidNotConverge) {
   EXPECT_FALSE(read_json(folder_.path() / "results/summary.json").contains("hint"));
 }
 
+// An error below the tolerance would look like a wrong claim.
+TEST_F(OptionsTest, TheLineHasErrorAndToleranceInTheSameUnits) {
+  write_npy(folder_.path() / "C.npy", std::vector<double>{0, 1, 0.3, 0.7, 0.2, 0.9}, Shape{2, 3});
+  write_npy(folder_.path() / "a.npy", std::vector<double>{4e-5, 6e-5}, Shape{2});
+  write_npy(folder_.path() / "b.npy", std::vector<double>{2e-5, 3e-5, 5e-5}, Shape{3});
+  const RunResult result =
+      run("solve --cost C.npy --a a.npy --b b.npy --epsilon 0.1 --method sinkhorn --max-iterations 3 --tolerance 1e-6 "
+          "--quiet");
+  EXPECT_EQ(result.status, 3) << result;
+  EXPECT_TRUE(mentions(result.err, "tolerance 1e-10;")) << result;
+}
+
 TEST_F(OptionsTest, QuietStillSaysThatAClientWasLost) {
   write_bytes(folder_.path() / "scenario.json", R"({"clients": [{"client": 1, "lost_at": 0.001}]})");
   const RunResult result =

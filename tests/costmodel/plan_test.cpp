@@ -101,6 +101,20 @@ TEST(Plan, OwnRowsRuleOutAGrid) {
   expect_in(reason_of(planned(question), "grid"), "whole rows");
 }
 
+TEST(Plan, AMethodRulesOutWhereItDoesNotGo) {
+  for (const std::size_t clients : {7U, 8U}) {  // grids of 7 x 1 and 4 x 2
+    TopologyQuestion question = question_for(clients);
+    question.tolerance = 1e-5;  // in reach of any precision
+    question.shape.options.method = "newton";
+    const TopologyPlan plan = planned(question);
+    EXPECT_EQ(reason_of(plan, "row-reduce"), "feasible");
+    expect_in(reason_of(plan, "grid"), clients == 7 ? "feasible" : "newton needs whole rows");
+    expect_in(reason_of(plan, "async"), "newton does not go with");
+    EXPECT_TRUE(std::ranges::any_of(plan.curves, [](const TopologyCurve& c) { return c.topology == "row-reduce"; }));
+    EXPECT_TRUE(std::ranges::none_of(plan.curves, [](const TopologyCurve& c) { return c.topology == "grid"; }));
+  }
+}
+
 TEST(Plan, MemoryRulesOutStoredKernels) {
   TopologyQuestion question = question_for(8);
   question.memory_per_client = 700e6;  // the kernel has 3.2 GB, a client's rows 400 MB, its rows and columns 800 MB

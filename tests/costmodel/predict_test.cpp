@@ -3,11 +3,13 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fedsinkhorn/cost_model.hpp"
 #include "fedsinkhorn/error.hpp"
 #include "fedsinkhorn/solve.hpp"
+#include "support/line_of.hpp"
 #include "support/problems.hpp"
 #include "support/registered.hpp"
 
@@ -193,6 +195,23 @@ TEST(Predict, RefusesWhatCannotBe) {
   SolveShape odd_grid = shape_for("grid", 5);
   odd_grid.options.grid = {2, 2};
   refused(odd_grid);
+}
+
+// A method and a topology that do not go together: in the words of the solve.
+TEST(Predict, RefusesMethodsAsASolveDoes) {
+  for (const auto& [method, topology] : {std::pair{"newton", "grid"}, {"newton", "async"}, {"anderson", "async"}}) {
+    SolveShape shape = shape_for(topology, 4);
+    shape.options.method = method;
+    Options options = shape.options;
+    options.clients = 4;
+    const testing::OwnedProblem owned = testing::random_problem(9, 8, 0.3, 31);
+    const std::string of_solve = test::line_of<InputError>([&] { (void)solve(owned.view(), options); });
+    EXPECT_EQ(of_solve.find("method: "), 0U) << of_solve;
+    EXPECT_EQ(test::line_of<InputError>([&] { (void)predict(read_profile("office"), shape); }), of_solve);
+  }
+  SolveShape of_whole_rows = shape_for("grid", 5);  // 5 x 1
+  of_whole_rows.options.method = "newton";
+  EXPECT_GT(predict(read_profile("office"), of_whole_rows).seconds_per_iteration, 0);
 }
 
 TEST(Predict, RefusesWhatTheProfileDoesNotKnow) {

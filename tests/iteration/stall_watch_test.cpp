@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 namespace fedsinkhorn {
 namespace {
@@ -47,7 +48,17 @@ TEST(StallWatch, SaysWhy) {
     error *= 0.95;  // 404 rounds in all
   }
   EXPECT_THAT(watch.reason(0.01), ::testing::HasSubstr("at epsilon 0.01"));
-  EXPECT_THAT(watch.reason(0.01), ::testing::HasSubstr("more rounds of acceleration"));
+  EXPECT_THAT(watch.reason(0.01), ::testing::HasSubstr(std::to_string(round) + " rounds of acceleration, and about "));
+  EXPECT_THAT(watch.reason(0.01), ::testing::HasSubstr("more were expected"));
+}
+
+// The error is small enough, but something else has not come to rest.
+TEST(StallWatch, ExpectsNoRoundsWhereNoneAreLeft) {
+  StallWatch watch;
+  watch.begin(0);
+  std::int64_t round = 1;
+  while (!watch.is_slow_to(1e-9, round, 5e-10, 220, 40)) ++round;
+  EXPECT_EQ(watch.reason(0.01), "at epsilon 0.01 the error was 5.0e-10 after 221 rounds of acceleration");
 }
 
 // Errors that go up and down are judged by the best so far.

@@ -49,7 +49,49 @@ class Program {
   std::unique_ptr<glp_prob, Deleter> program_;
 };
 
+/// The dual at lambda, and whether it falls there.
+struct DualValue {
+  Wide value = 0;
+  bool falls = false;
+};
+
+DualValue dual_at(const WideProblem& problem, Wide radius, Wide lambda) {
+  DualValue at{lambda * radius};
+  Wide spent = 0;
+  for (std::size_t i = 0; i < problem.n; ++i) {
+    if (problem.a[i] == 0) continue;
+    Wide most = -INFINITY;
+    Wide cost = 0;
+    for (std::size_t k = i * problem.m; k < (i + 1) * problem.m; ++k) {
+      if (!std::isfinite(problem.costs[k])) continue;
+      const Wide tilted = problem.losses[k] - lambda * problem.costs[k];
+      if (tilted < most || (tilted == most && problem.costs[k] >= cost)) continue;
+      most = tilted;
+      cost = problem.costs[k];
+    }
+    at.value += problem.a[i] * most;
+    spent += problem.a[i] * cost;
+  }
+  at.falls = spent > radius;
+  return at;
+}
+
 }  // namespace
+
+double dual_program(const WideProblem& problem) {
+  const Wide radius = std::max(problem.radius, least_radius(problem) * (1 + 1e-15L));  // it must leave a plan
+  const DualValue free = dual_at(problem, radius, 0);
+  Wide least = free.value;
+  Wide low = free.falls ? -200 : 200;
+  Wide high = 200;
+  while (low < (low + high) / 2 && (low + high) / 2 < high) {
+    const Wide middle = (low + high) / 2;
+    const DualValue at = dual_at(problem, radius, std::exp(middle));
+    least = std::min(least, at.value);
+    (at.falls ? low : high) = middle;
+  }
+  return static_cast<double>(least);
+}
 
 double linear_program(const WideProblem& problem) {
   const auto kept = static_cast<double>(1 - problem.level);

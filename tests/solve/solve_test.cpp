@@ -188,6 +188,27 @@ TEST(Stopping, ToleranceZeroRunsTheWholeBudget) {
   EXPECT_EQ(result.trace.size(), 17U);
 }
 
+// The errors of a round are those of the plan before it: the limit may end a run that this round has finished.
+TEST(Stopping, WhatMeetsTheToleranceAtTheLimitHasConverged) {
+  for (const char* method : {"sinkhorn", "auto", "newton", "overrelaxed"}) {
+    for (const double tolerance : {1e-5, 1e-13}) {
+      const OwnedProblem owned = testing::random_problem(8, 7, 0.3, 9);
+      Options options;
+      options.method = method;
+      options.tolerance = tolerance;
+      Status status = Status::iteration_limit;
+      for (std::int64_t limit = 1; limit < 100 && status == Status::iteration_limit; ++limit) {
+        options.max_iterations = limit;
+        const Result result = solve(owned.view(), options);
+        status = result.status;
+        const bool is_enough = std::max(result.error.a, result.error.b) <= tolerance;
+        EXPECT_EQ(status == Status::converged, is_enough) << method << ", limit " << limit;
+      }
+      EXPECT_EQ(status, Status::converged) << method;
+    }
+  }
+}
+
 TEST(Stopping, ChecksComeAsOftenAsAskedFor) {
   const OwnedProblem owned = testing::random_problem(10, 10, 0.05, 9);
   Options options;

@@ -249,6 +249,19 @@ TEST(SumsLimit, TooFewAreRefusedBeforeDataLeave) {
   EXPECT_NE(line.find("give at least"), std::string::npos) << line;
 }
 
+// The plan is measured in the end. Checks may come too rarely to have seen that it is good enough.
+TEST(SumsLimit, WhatMeetsTheToleranceHasConverged) {
+  const OwnedProblem owned = testing::random_problem(20, 15, 0.5, 18);
+  Options options = counted(3, "sinkhorn");
+  options.check_every = 1000;
+  options.most_sums = 2000;
+  const Result result = solve(owned.view(), options);
+  ASSERT_GT(result.iterations, 10);
+  ASSERT_LT(result.iterations, 1000);
+  EXPECT_LE(std::max(result.error.a, result.error.b), options.tolerance);
+  EXPECT_EQ(result.status, Status::converged);
+}
+
 /// Clients of one solve, each with options of its own.
 std::vector<Result> solve_with(const Problem& problem, const std::vector<Options>& options) {
   std::vector<Result> results(options.size());

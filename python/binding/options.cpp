@@ -169,7 +169,7 @@ struct TypeOf {
 /// Other names of it on the command line, as names of arguments.
 std::vector<std::string> aliases_of(const OptionEntry& option) {
   std::vector<std::string> aliases;
-  std::istringstream flags(fmt::format("{},{}", option.flags, option.old_flag));
+  std::istringstream flags(fmt::format("{},{}", option.flags, option.former_flag));
   for (std::string flag; std::getline(flags, flag, ',');) {
     flag.erase(0, flag.find_first_not_of('-'));
     std::ranges::replace(flag, '-', '_');

@@ -47,12 +47,8 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       phi_(n_),
       psi_(m_) {
   if (is_reduced(monitor.options().precision)) annealing_.be_coarse();
-  // A given start is for the last level.
-  if (problem.has_initial_g) {
-    annealing_.stay();
-  } else if (pacing.method.is_thorough) {
-    annealing_.start_high();
-  }
+  if (pacing.method.is_thorough) annealing_.start_high();
+  if (problem.has_initial_g) annealing_.start_from_given();
   epsilon_ = annealing_.epsilon();
 }
 
@@ -118,9 +114,10 @@ void AbsorbedSinkhorn::run_alone(const Outcome& start) {
   make_room(1);
   epsilon_ = start.epsilon;
   annealing_.begin_again(epsilon_, rounds());
-  level_before_ = {};
+  level_before_ = level_ = {};
   topology_.set_epsilon(epsilon_);
   if (iteration_ == 0) {
+    annealing_.start_from_given();
     start_from_given();
     return iterate();
   }
@@ -326,9 +323,7 @@ bool AbsorbedSinkhorn::run_ahead() {
     if (monitor_.is_check(std::exchange(checked_, iteration), iteration)) {
       record(iteration, {seen.error_a, seen.error_b});
     }
-    const bool levels =
-        annealing_.is_last() ? annealing_.watch(iteration, seen.gain) : annealing_.is_done(iteration, seen.gain);
-    return levels || is_worst_slow(iteration, seen);
+    return annealing_.wants_to_move(iteration, seen.gain) || is_worst_slow(iteration, seen);
   };
   stretch.lone.interrupted = [&] { return monitor_.interrupted(); };
   stretch.lone.b = masses_b;

@@ -131,6 +131,7 @@ class AbsorbedSinkhorn {
   void escalate(std::span<const Note> notes);
   [[nodiscard]] bool can_escalate() const;
   [[nodiscard]] bool is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const;
+  [[nodiscard]] double patience_at_the_end() const;
   [[nodiscard]] bool is_slow_in_all(const StallWatch& watch, std::int64_t iteration) const;
   [[nodiscard]] bool is_worst_slow(std::int64_t iteration, const SeenRound& seen);
   [[nodiscard]] std::unique_ptr<Acceleration> made(std::unique_ptr<Acceleration> (*make)(const MethodSettings&)) const;
@@ -146,14 +147,15 @@ class AbsorbedSinkhorn {
   };
   /// in_spite_of_stop: potentials are needed even though a stop was requested. The round is then done in the log
   /// domain, since a round that builds a kernel would be abandoned.
-  Arrival relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
+  Arrival relocate(std::span<const double> psi, Deviations& columns, double epsilon, bool in_spite_of_stop,
                    const std::function<Outcome(std::size_t)>& as_it_stands);
   Arrival relocate_in_logs(std::span<const double> psi, std::span<const double> phi, Deviations& rows,
                            Deviations& columns);
-  void follow_path(std::vector<double>& psi, double epsilon);
-  Arrival change_epsilon(double epsilon, std::int64_t iterations, bool in_spite_of_stop);
+  void follow_path(std::vector<double>& psi, double epsilon) const;
+  Arrival change_epsilon(double epsilon, std::int64_t iterations, bool in_spite_of_stop, bool from_here = true);
   bool anneal();
-  Arrival open_level();
+  Arrival open_level(Move move);
+  Arrival start_at_level(bool is_given);
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);
 
@@ -241,7 +243,7 @@ class AbsorbedSinkhorn {
     double epsilon = 0;
     std::vector<double> psi;
   };
-  LevelEnd level_before_;
+  LevelEnd level_before_, level_;
   SeenRound seen_ahead_;     // the last round made ahead so far
   double start_spread_ = 0;  // range of a given g: maximum minus minimum
 

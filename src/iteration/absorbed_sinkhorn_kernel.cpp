@@ -134,40 +134,21 @@ void AbsorbedSinkhorn::first_round_in_logs() {
   if (monitor_.is_check(iteration_)) record_and_finish(notes);
 }
 
-// Starts from the given g, less a constant that would only cost digits.
+// Starts from the given g, at the level that it is good for.
 void AbsorbedSinkhorn::start_from_given() {
   const Stopwatch::Scope timed(monitor_.iterating());
   const Rebuilding counted(traffic_);
   iteration_ = checked_ = made_here_ = 1;
-  // Per target: max g, and max of -g.
-  std::vector<double> ends(2 * active(), -kInfinity);
-  for (std::size_t k = 0; k < active(); ++k) {
-    for (std::size_t j = 0; j < m_; ++j) {
-      if (!(b(k)[j] > 0)) continue;
-      const double g = problem_.initial_g(ids_[k])[j];
-      ends[2 * k] = std::max(ends[2 * k], g);
-      ends[2 * k + 1] = std::max(ends[2 * k + 1], -g);
-    }
+  Arrival arrival = start_at_level(true);
+  for (Move move{}; active() > 0 && !stop_ && iteration_ < monitor_.options().max_iterations;) {
+    move = annealing_.after_opening(rounds(), arrival.gain);
+    if (move == Move::stay) break;
+    ++iteration_;
+    ++made_here_;
+    if (!annealing_.is_last()) ++levels_;
+    epsilon_ = annealing_.epsilon();
+    arrival = start_at_level(move == Move::again);
   }
-  greatest_of_known(topology_.clients(), ends);
-  std::vector<double> logs(active() * m_, -kInfinity);  // log(v / b), relative to psi = 0
-  for (std::size_t k = 0; k < active(); ++k) {
-    for (std::size_t j = 0; j < m_; ++j) {
-      const double g = problem_.initial_g(ids_[k])[j] - ends[2 * k];
-      if (b(k)[j] > 0) logs[k * m_ + j] = g / epsilon_ - std::log(b(k)[j]);
-    }
-    start_spread_ = std::max(start_spread_, ends[2 * k] + ends[2 * k + 1]);
-  }
-  Deviations columns(m_, masses(), std::move(logs));
-  std::fill(psi_.begin(), psi_.end(), 0.0);
-  std::fill(phi_.begin(), phi_.end(), 0.0);
-  for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
-  const Arrival arrival = relocate(columns, epsilon_, started_in_spite_, [this](std::size_t slot) {
-    Outcome not_begun;  // no potentials: it will start here again, alone
-    not_begun.target = ids_[slot];
-    not_begun.epsilon = epsilon_;
-    return not_begun;
-  });
   std::vector<Note> notes(active());
   if (active() > 0 && !arrival.is_built) rebuild(notes);
   if (!stop_ || std::exchange(started_in_spite_, true)) return;
@@ -175,6 +156,41 @@ void AbsorbedSinkhorn::start_from_given() {
   // Other targets are finished, so this one must have potentials too.
   stop_request_.ignore();
   start_from_given();
+}
+
+// A round from the given g, less a constant that would only cost digits, or from g = 0.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::start_at_level(bool is_given) {
+  // Per target: max g, and max of -g.
+  std::vector<double> ends(2 * active(), -kInfinity);
+  const auto start = [&](std::size_t k, std::size_t j) { return is_given ? problem_.initial_g(ids_[k])[j] : 0; };
+  for (std::size_t k = 0; k < active(); ++k) {
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (!(b(k)[j] > 0)) continue;
+      ends[2 * k] = std::max(ends[2 * k], start(k, j));
+      ends[2 * k + 1] = std::max(ends[2 * k + 1], -start(k, j));
+    }
+  }
+  greatest_of_known(topology_.clients(), ends);
+  start_spread_ = 0;
+  std::vector<double> logs(active() * m_, -kInfinity);  // log(v / b), relative to psi = 0
+  for (std::size_t k = 0; k < active(); ++k) {
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (b(k)[j] > 0) logs[k * m_ + j] = (start(k, j) - ends[2 * k]) / epsilon_ - std::log(b(k)[j]);
+    }
+    start_spread_ = std::max(start_spread_, ends[2 * k] + ends[2 * k + 1]);
+  }
+  Deviations columns(m_, masses(), std::move(logs));
+  std::fill(psi_.begin(), psi_.end(), 0.0);
+  std::fill(phi_.begin(), phi_.end(), 0.0);
+  for (std::size_t k = 0; k < active(); ++k) std::ranges::copy(problem_.a, part(u_, k, n_).begin());
+  const std::vector<double> psi = columns.centre(psi_, epsilon_);
+  columns.move(psi_, psi, epsilon_);
+  return relocate(psi, columns, epsilon_, started_in_spite_, [this](std::size_t slot) {
+    Outcome not_begun;  // no potentials: it will start again, alone
+    not_begun.target = ids_[slot];
+    not_begun.epsilon = problem_.epsilon;
+    return not_begun;
+  });
 }
 
 // One log-domain round for a single target, from potentials f_old, g_old.
@@ -258,40 +274,45 @@ bool AbsorbedSinkhorn::anneal() {
     gain = std::max(gain, acceleration->gain());
     error = std::max(error, acceleration->error());
   }
-  if (annealing_.is_last()) annealing_.watch(rounds(), gain);
-  if (!annealing_.begins(rounds())) {
-    if (annealing_.is_last() || !annealing_.is_done(rounds(), gain, error, products_here())) return false;
-    annealing_.descend(rounds(), products_here());
-  }
+  Move move = annealing_.after_round(rounds(), gain, error, products_here());
+  if (move == Move::stay) return false;
   const Rebuilding counted(traffic_);
   const Standing before = standing();
-  Arrival arrival = open_level();
-  while (active() > 0 && !stop_ && !is_at_the_limit() && !annealing_.is_last() &&
-         annealing_.is_done(rounds(), arrival.gain, 0, products_here())) {
-    annealing_.descend(rounds(), products_here());
-    arrival = open_level();
-  }
+  Arrival arrival;
+  do {
+    arrival = open_level(move);
+    if (active() == 0 || stop_ || is_at_the_limit()) break;
+    move = annealing_.after_opening(rounds(), arrival.gain, products_here());
+  } while (move != Move::stay);
   std::vector<Note> notes(active());
   if (active() > 0 && !arrival.is_built) rebuild(notes);
   if (stop_) stand_again(before);
   return true;
 }
 
-// The first round of a level.
-AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level() {
+// The first round of a level, from here or from the level before.
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::open_level(Move move) {
   ++iteration_;
   ++made_here_;
   ++levels_;
   for (Escalation& escalation : escalations_) escalation.watch.begin(rounds());
   worst_watch_.begin(rounds());
-  return change_epsilon(annealing_.epsilon(), iteration_ - 1, false);
+  return change_epsilon(annealing_.epsilon(), iteration_ - 1, false, move == Move::onward);
 }
 
 // iterations: the count for targets that are set apart instead.
 AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::int64_t iterations,
-                                                           bool in_spite_of_stop) {
+                                                           bool in_spite_of_stop, bool from_here) {
   Deviations columns(v_, m_, masses());
-  return relocate(columns, epsilon, in_spite_of_stop, [this, iterations](std::size_t slot) {
+  std::vector<double> psi = columns.centre(psi_, epsilon_);
+  columns.move(psi_, psi, epsilon_);
+  if (from_here) {
+    level_before_ = std::exchange(level_, {epsilon_, psi});
+  } else {
+    psi = level_.psi;
+  }
+  follow_path(psi, epsilon);
+  return relocate(psi, columns, epsilon, in_spite_of_stop, [this, iterations](std::size_t slot) {
     Outcome standing = outcome(slot, Status::iteration_limit, {});
     standing.iterations = iterations;
     return standing;
@@ -301,12 +322,10 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::change_epsilon(double epsilon, std::
 // Carries the targets' psi_k = psi + epsilon log(v_k / b_k), given by the deviations, over to another epsilon, with a
 // round that starts there. Each target keeps its distance from the centre, in cost units; those too far away are set
 // apart with their current state.
-AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double epsilon, bool in_spite_of_stop,
+AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(std::span<const double> psi, Deviations& columns, double epsilon,
+                                                     bool in_spite_of_stop,
                                                      const std::function<Outcome(std::size_t)>& as_it_stands) {
-  std::vector<double> psi = columns.centre(psi_, epsilon_);
   const std::vector<double> phi = Deviations(u_, n_, masses_a()).centre(phi_, epsilon_);
-  columns.move(psi_, psi, epsilon_);
-  follow_path(psi, epsilon);
   columns.scale(epsilon_ / epsilon);
   Deviations rows(n_, masses_a());
   set_apart(far_from_middle(rows, columns), rows, columns, as_it_stands);
@@ -321,13 +340,11 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(Deviations& columns, double
 
 // As epsilon falls to 0, potentials approach a straight line in epsilon exponentially fast (Cominetti and San Martin
 // 1994). psi: of this level, if that is solved almost to the end; moved along the line through it and the level before.
-void AbsorbedSinkhorn::follow_path(std::vector<double>& psi, double epsilon) {
-  std::vector<double> here = psi;
-  if (level_before_.epsilon > epsilon_ && epsilon < epsilon_) {
-    const double share = (epsilon - epsilon_) / (epsilon_ - level_before_.epsilon);
+void AbsorbedSinkhorn::follow_path(std::vector<double>& psi, double epsilon) const {
+  if (level_before_.epsilon > level_.epsilon && epsilon < level_.epsilon) {
+    const double share = (epsilon - level_.epsilon) / (level_.epsilon - level_before_.epsilon);
     for (std::size_t j = 0; j < m_; ++j) psi[j] += share * (psi[j] - level_before_.psi[j]);
   }
-  level_before_ = {epsilon_, std::move(here)};
 }
 
 // A log-domain round from the centre of the targets, weighted with the mean of their b. Does not build the kernel.

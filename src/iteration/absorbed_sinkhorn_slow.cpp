@@ -16,7 +16,7 @@ namespace {
 /// Rounds that acceleration may take at the last level. A Newton step takes the time of about s / 15 rounds, s the
 /// shorter side, and there are about ten to make; but rounds are also exchanges, and their number is to be limited. A
 /// device makes a thousand rounds in the time that the host takes for a step.
-double patience_at_the_end(const CheckedProblem& problem, bool is_alone_on_device) {
+double patience_with(const CheckedProblem& problem, bool is_alone_on_device) {
   if (is_alone_on_device) return 8000;
   const auto side = static_cast<double>(std::min(problem.rows.size(), problem.columns.size()));
   return std::clamp(side, 50.0, 240.0);
@@ -25,6 +25,8 @@ double patience_at_the_end(const CheckedProblem& problem, bool is_alone_on_devic
 constexpr double kOnTheWay = 0.2;
 constexpr double kAllOnTheWay = 0.65;  // all levels together
 constexpr double kGrace = 1.0 / 6;
+/// From a given start that is good, Newton's method needs only a few steps.
+constexpr double kFromGiven = 1.0 / 3;
 /// Rounds that Newton's method may take at the level where it begins: this level may be too far from the solution,
 /// since the ones before were solved roughly.
 constexpr std::int64_t kPatienceWithNewton = 20;
@@ -38,15 +40,21 @@ constexpr std::int64_t kWatchClosely = 80;
 bool AbsorbedSinkhorn::is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const {
   const bool is_last = annealing_.is_last();
   const double goal = is_last ? monitor_.tolerance() : std::sqrt(2 * annealing_.goal() * problem_.mass);
-  const double patience = patience_at_the_end(problem_, pacing_.is_alone_on_device);
+  const double patience = patience_at_the_end();
   const bool is_slow_here =
       watch.is_slow_to(goal, iteration, error, is_last ? patience : kOnTheWay * patience, kGrace * patience);
-  return (is_slow_here || is_slow_in_all(watch, iteration)) && !annealing_.may_begin(gain);
+  const bool may_wait = annealing_.may_move(gain) && !annealing_.is_from_given();
+  return (is_slow_here || is_slow_in_all(watch, iteration)) && !may_wait;
+}
+
+double AbsorbedSinkhorn::patience_at_the_end() const {
+  return patience_with(problem_, pacing_.is_alone_on_device) *
+         (annealing_.is_from_given() && topology_.clients().sums() == nullptr ? kFromGiven : 1);
 }
 
 // The same for all levels on the way together.
 bool AbsorbedSinkhorn::is_slow_in_all(const StallWatch& watch, std::int64_t iteration) const {
-  const double patience = patience_at_the_end(problem_, pacing_.is_alone_on_device);
+  const double patience = patience_at_the_end();
   return !annealing_.is_last() && watch.has_seen_enough() && static_cast<double>(iteration) > kAllOnTheWay * patience;
 }
 
@@ -59,9 +67,9 @@ void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
     Escalation& escalation = escalations_[k];
     if (!mixtures_[k].keep_newest) continue;
     if (escalation.at > 0) {
-      const bool began_on_the_way = pacing_.method.is_thorough && !annealing_.is_last();
-      const bool is_long = levels_ == escalation.level && rounds() > escalation.at + kPatienceWithNewton;
-      starts_over |= is_long && !began_on_the_way;
+      const bool began_here = levels_ == escalation.level && !(pacing_.method.is_thorough && !annealing_.is_last());
+      const std::int64_t taken = std::min(rounds() - escalation.at, annealing_.rounds_here(rounds()));
+      starts_over |= (began_here || annealing_.is_from_given()) && taken > kPatienceWithNewton;
       continue;
     }
     if (!can_escalate()) continue;

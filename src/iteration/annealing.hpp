@@ -1,127 +1,77 @@
 // Annealing of epsilon: a large epsilon is easy, and its solution is a good start for the next smaller one.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 namespace fedsinkhorn {
 
+/// What to do after a round: stay at this level, or open that of epsilon().
+enum class Move {
+  stay,
+  onward,  ///< from here
+  again,   ///< from where the last move began: from the level before, or from the given start
+  drop     ///< from g = 0: the given start is of no use
+};
+
 /// Decides whether levels are needed, which ones, and when to leave one, from numbers that all clients share.
+/// `iteration` counts rounds, `products` iterations that were no rounds. gain: KL(b || columns) of the worst target.
 class Annealing {
  public:
   /// Stays at `last`.
   explicit Annealing(double last) : last_(last), epsilon_(last) {}
   /// Stays at `last` while that goes well; otherwise starts again at a tenth of the largest cost. most: rounds in all.
-  Annealing(double last, double largest_cost, double mass, std::int64_t most)
-      : last_(last),
-        epsilon_(last),
-        first_(kFirst * largest_cost),
-        mass_(mass),
-        rough_budget_(most / 3),
-        thorough_budget_(most - most / 10) {
-    budget_ = rough_budget_;
-    is_trying_ = needs_levels();
-  }
+  Annealing(double last, double largest_cost, double mass, std::int64_t most);
 
   /// The kernel has few digits: levels are not to be solved further than roughly.
   void be_coarse() { is_coarse_ = true; }
-  /// Stays at `last` until start_over().
-  void stay() {
-    stays_ = true;
-    is_trying_ = false;
-  }
-  /// Begins with the first level, and is thorough with every target.
-  void start_high() {
-    is_always_thorough_ = true;
-    be_thorough();
-    if (needs_levels()) epsilon_ = first_;
-  }
+  /// Is thorough with every target, and without a given start begins with the first level.
+  void start_high();
+  /// Begins at `last`, from a start that may be good for that or not. Call it for every target that begins so.
+  void start_from_given();
 
   [[nodiscard]] double epsilon() const { return epsilon_; }
   [[nodiscard]] bool is_last() const { return epsilon_ == last_; }
+  /// Whether a given start is still what this run continues from.
+  [[nodiscard]] bool is_from_given() const { return is_given_; }
 
-  /// Call after every round at the last level. gain: KL(b || columns) of the worst target. Returns whether progress is
-  /// slow: the error has not halved for a while and is still large.
-  bool watch(std::int64_t iteration, double gain) {
-    if (!is_trying_ || has_started_over_) return false;
-    best_ = std::min(best_, gain);
-    if (iteration < look_again_) return is_slow_;
-    is_slow_ = best_ > goal() && best_ > kHalved * best_before_ && iteration < budget_;
-    best_before_ = best_;
-    best_ = std::numeric_limits<double>::infinity();
-    look_again_ = iteration + kPatience;
-    return is_slow_;
-  }
-  /// Whether levels may still begin by themselves, given the gain of a target.
-  [[nodiscard]] bool may_begin(double gain) const { return is_trying_ && gain > goal(); }
-  /// Whether levels begin because progress was slow; if so, epsilon is that of the first level.
-  [[nodiscard]] bool begins(std::int64_t iteration) {
-    if (!is_trying_ || !is_slow_) return false;
-    resume(first_, iteration);
-    return true;
-  }
+  /// Rounds at this level.
+  [[nodiscard]] std::int64_t rounds_here(std::int64_t iteration) const { return iteration - entered_; }
+  /// Call after every round of a level but the first. error: the L1 error, if it is known.
+  [[nodiscard]] Move after_round(std::int64_t iteration, double gain, double error = 0, std::int64_t products = 0);
+  /// Call after the first round of a level that is opened after a move, or from a given start.
+  [[nodiscard]] Move after_opening(std::int64_t iteration, double gain, std::int64_t products = 0);
+  /// For rounds of which after_round() is not told one by one. Returns whether it should be.
+  [[nodiscard]] bool wants_to_move(std::int64_t iteration, double gain);
+  /// Whether a level that goes slowly may still be left for another.
+  [[nodiscard]] bool may_move(double gain) const { return is_watching() && gain > goal(); }
   /// Levels shall begin (again): this one takes too long. Only once, and only if enough of the budget is left for them.
-  void start_over(std::int64_t iteration) {
-    if (3 * iteration >= 2 * thorough_budget_ || !needs_levels() || std::exchange(has_started_over_, true)) return;
-    be_thorough();
-    is_trying_ = is_slow_ = true;
-  }
-  /// Number of rounds between calls of watch().
-  [[nodiscard]] std::int64_t patience() const { return is_trying_ ? kPatience : kNoHurry; }
+  void start_over(std::int64_t iteration);
+  /// Number of rounds between calls of wants_to_move().
+  [[nodiscard]] std::int64_t patience() const { return is_watching() ? kPatience : kNoHurry; }
   /// The gain at which a level has served its purpose.
   [[nodiscard]] double goal() const { return good_enough_ * mass_; }
   /// From now on, fewer levels that are solved almost to the end: for methods that converge fast at the end.
   [[nodiscard]] bool is_thorough() const { return ratio_ == kThoroughRatio; }
-  void be_thorough() {
-    is_trying_ = is_slow_ = false;
-    budget_ = thorough_budget_;
-    if (!is_coarse_) good_enough_ = kAlmostSolved;
-    ratio_ = kThoroughRatio;
-  }
+  void be_thorough();
 
-  /// Call after every round at another level, including the one that opens it.
-  /// error: the L1 error, if it is known.
-  /// products: iterations that were no rounds.
-  [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error = 0, std::int64_t products = 0) const {
-    return (gain <= goal() && (is_coarse_ || error <= kThoroughError * mass_)) || iteration + products >= budget_;
-  }
-  /// Moves to the next level; `iteration` is the last one at this level. After each level that takes hardly any rounds,
-  /// the jump doubles.
-  void descend(std::int64_t iteration, std::int64_t products = 0) {
-    jump_ = iteration - entered_ <= kEasy ? 2 * jump_ : 1;
-    entered_ = iteration;
-    const double factor = last_ / epsilon_;
-    const double steps = std::max(1.0, std::ceil(std::log(factor) / std::log(ratio_) - 1e-9));
-    const bool reaches_end = iteration + products >= budget_ || jump_ >= steps;
-    epsilon_ = reaches_end ? last_ : epsilon_ * std::pow(factor, jump_ / steps);
-  }
   /// Continues from a level. If that is the last one, it stays there for good.
-  void resume(double epsilon, std::int64_t iteration) {
-    epsilon_ = epsilon;
-    entered_ = iteration;
-    jump_ = 1;
-    is_trying_ = is_slow_ = false;
-  }
+  void resume(double epsilon, std::int64_t iteration);
   /// Continues with another target, which has reached that level by itself.
-  void begin_again(double epsilon, std::int64_t iteration) {
-    resume(epsilon, iteration);
-    has_started_over_ = false;
-    if (!is_always_thorough_) {
-      is_trying_ = is_last() && needs_levels() && !stays_;
-      budget_ = rough_budget_;
-      good_enough_ = kGoodEnough;
-      ratio_ = kRatio;
-    }
-    look_again_ = iteration + kPatience;
-    best_ = best_before_ = std::numeric_limits<double>::infinity();
-  }
+  void begin_again(double epsilon, std::int64_t iteration);
 
  private:
   [[nodiscard]] bool needs_levels() const { return last_ < first_ / 2; }
+  [[nodiscard]] bool is_watching() const { return is_trying_ || jump_ > 1; }
+  [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error, std::int64_t products) const;
+  [[nodiscard]] bool watch(std::int64_t iteration, double gain);
+  [[nodiscard]] Move judge_start(std::int64_t iteration, double gain);
+  Move descend(std::int64_t iteration, std::int64_t products);
+  Move step_back(std::int64_t iteration, std::int64_t products);
+  void leap(std::int64_t iteration, std::int64_t products);
+  void enter(double epsilon, std::int64_t iteration);
 
+  static constexpr double kNothingYet = std::numeric_limits<double>::infinity();
   static constexpr double kFirst = 0.1;
   static constexpr double kRatio = 0.25;
   static constexpr double kThoroughRatio = 1.0 / 3;
@@ -135,7 +85,15 @@ class Annealing {
   static constexpr std::int64_t kPatience = 8;
   static constexpr std::int64_t kNoHurry = 64;
   static constexpr double kHalved = 0.25;
+  /// A level of so few rounds is easy; the jump after it is twice as long, up to so many steps.
   static constexpr std::int64_t kEasy = 3;
+  static constexpr double kLongestJump = 8;
+  /// If the first round after a long jump gains more, relative to the mass, the jump was too long.
+  static constexpr double kFar = 0.1;
+  /// From a given start whose first round gains no more, the level is within reach.
+  static constexpr double kNear = 1;
+  /// A given start that is further off than this share of the first level saves too few levels.
+  static constexpr double kUseful = 0.03;
 
   double last_;
   double epsilon_;
@@ -152,13 +110,17 @@ class Annealing {
   bool has_started_over_ = false;
   bool is_always_thorough_ = false;
   bool is_coarse_ = false;
-  bool stays_ = false;
+  bool is_given_ = false;     // the start, and it is in use
+  bool is_unjudged_ = false;  // so far
   std::int64_t look_again_ = kPatience;
-  double best_ = std::numeric_limits<double>::infinity();  // smallest gain since the last look
-  double best_before_ = std::numeric_limits<double>::infinity();
+  double best_ = kNothingYet;  // smallest gain since the last look
+  double best_before_ = kNothingYet;
 
   std::int64_t entered_ = 0;
-  double jump_ = 1;
+  double from_ = 0;           // the level before
+  double steps_ = 1;          // from there to the last one
+  double jump_ = 1;           // from there to this one
+  bool was_too_far_ = false;  // the jump tried before
 };
 
 }  // namespace fedsinkhorn

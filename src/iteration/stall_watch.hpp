@@ -26,16 +26,17 @@ class StallWatch {
   /// rounds at the rate of the last kWindow. The first `grace` rounds are not judged.
   [[nodiscard]] bool is_slow_to(double goal, std::int64_t iteration, double error, double patience, double grace) {
     best_.push_back(std::min(error, best_.empty() ? error : best_.back()));
-    if (best_.size() > kWindow + 1) best_.pop_front();
+    window_ = static_cast<std::size_t>(std::clamp(2 * grace, kLeastWindow, kMostWindow));
+    if (best_.size() > window_ + 1) best_.pop_front();
     rounds_ = iteration - begun_;
     const auto rounds = static_cast<double>(rounds_);
-    if (rounds < grace || best_.size() <= kWindow) return false;
+    if (rounds < grace || best_.size() <= window_) return false;
     const double fallen = std::log(best_.front() / best_.back());
-    left_ = best_.back() > goal ? kWindow * std::log(best_.back() / goal) / fallen : 0;
+    left_ = best_.back() > goal ? static_cast<double>(window_) * std::log(best_.back() / goal) / fallen : 0;
     return !(rounds + left_ <= patience);
   }
   /// Whether a rate can be told.
-  [[nodiscard]] bool has_seen_enough() const { return best_.size() > kWindow; }
+  [[nodiscard]] bool has_seen_enough() const { return best_.size() > window_; }
   /// In words, after is_slow_to() has returned true.
   [[nodiscard]] std::string reason(double epsilon) const {
     const double error = best_.back();
@@ -48,11 +49,12 @@ class StallWatch {
   }
 
  private:
-  static constexpr std::size_t kWindow = 16;
+  static constexpr double kLeastWindow = 8, kMostWindow = 16;
 
   std::int64_t begun_ = 0;
   std::int64_t rounds_ = 0;
   std::deque<double> best_;  // smallest error so far, of the last rounds
+  std::size_t window_ = 0;   // rounds that the rate is taken from
   double left_ = 0;
 };
 

@@ -61,6 +61,26 @@ void TopologyKernel::add_up_shares(std::span<double> values) {
   clients.sums()->add_up(Payload::sum, kShare, values);
 }
 
+std::vector<double> TopologyKernel::gather(std::vector<double> own, std::size_t total) {
+  const Collectives clients = topology_.clients().of(Payload::sum);
+  if (clients.size() == 1) return own;
+  if (clients.sums() != nullptr) throw std::logic_error("vectors of single clients are not gathered with secure sums");
+  const auto length = static_cast<double>(own.size());
+  const std::vector<double> lengths = clients.allgather_numbers({&length, 1});
+  std::vector<double> whole(total);
+  std::vector<std::size_t> counts;
+  std::size_t left = total;
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    const FromPeer peer = from_peer(clients, k);
+    counts.push_back(peer.count(lengths[k], left, "a number of values"));
+    if (k == clients.rank()) std::ranges::copy(own, whole.end() - static_cast<std::ptrdiff_t>(left));
+    left -= counts.back();
+    if (k + 1 == clients.size() && left > 0) peer.refuse("too few values");
+  }
+  clients.allgather(whole, counts);
+  return whole;
+}
+
 // All positions of a client, then all its values. Added up in rank order.
 std::vector<SparseEntry> TopologyKernel::add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) {
   const Collectives clients = topology_.clients().of(Payload::sum);

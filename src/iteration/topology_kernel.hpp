@@ -17,6 +17,7 @@ class TopologyKernel final : public KernelAccess {
   TopologyKernel(Topology& topology, const CheckedProblem& problem, std::int64_t most_products, bool shares_matrices)
       : topology_(topology),
         slices_(problem.columns.slices),
+        all_rows_(problem.rows.size()),
         fewest_rows_of_others_(std::min(problem.rows.size(), fewest_of_others(problem.rows.given_slices))),
         products_left_(most_products),
         may_add_up_matrices_(topology.clients().sums() == nullptr || shares_matrices) {}
@@ -43,6 +44,7 @@ class TopologyKernel final : public KernelAccess {
   void add_up(std::span<double> values) override;
   void add_up_shares(std::span<double> values) override;
   [[nodiscard]] std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) override;
+  [[nodiscard]] std::vector<double> gather(std::vector<double> own, std::size_t total) override;
   [[nodiscard]] double greatest(double value) override { return greatest_of_known(topology_.clients(), value); }
   [[nodiscard]] std::vector<double> all_columns(std::span<const double> own) override {
     std::vector<std::size_t> counts;
@@ -65,6 +67,7 @@ class TopologyKernel final : public KernelAccess {
 
   [[nodiscard]] bool holds_whole_rows() const override { return topology_.holds_whole_rows(); }
   [[nodiscard]] std::size_t held_rows() const override { return topology_.held_rows(); }
+  [[nodiscard]] std::size_t all_rows() const override { return all_rows_; }
   [[nodiscard]] std::size_t fewest_rows_of_others() const override { return fewest_rows_of_others_; }
   [[nodiscard]] std::vector<double> held(std::span<const double> own) override { return topology_.held(own.data()); }
   void copy_rows(std::size_t first, std::size_t count, double* to) override { topology_.copy_rows(first, count, to); }
@@ -75,6 +78,7 @@ class TopologyKernel final : public KernelAccess {
 
   Topology& topology_;
   const std::span<const Range> slices_;
+  const std::size_t all_rows_;
   const std::size_t fewest_rows_of_others_;
   std::int64_t products_left_;
   const bool may_add_up_matrices_;

@@ -66,6 +66,9 @@ class KernelAccess {
   /// position at most once; so is the result.
   [[nodiscard]] virtual std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own,
                                                                std::uint64_t positions) = 0;
+  /// The clients' vectors, one after the other, of that many values in total: they leave as they are. Not where sums
+  /// are secure.
+  [[nodiscard]] virtual std::vector<double> gather(std::vector<double> own, std::size_t total) = 0;
   /// The greatest of the clients' values, each of which all clients may know.
   [[nodiscard]] virtual double greatest(double value) = 0;
   /// All clients' slices of a vector over the columns, and where the own one begins.
@@ -77,6 +80,8 @@ class KernelAccess {
   /// what the clients that own them know about them, and these rows, over all columns.
   [[nodiscard]] virtual bool holds_whole_rows() const = 0;
   [[nodiscard]] virtual std::size_t held_rows() const = 0;
+  /// Of all clients.
+  [[nodiscard]] virtual std::size_t all_rows() const = 0;
   /// Rows that the client with most of them does not have, at most those with mass.
   [[nodiscard]] virtual std::size_t fewest_rows_of_others() const = 0;
   [[nodiscard]] virtual std::vector<double> held(std::span<const double> own) = 0;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "core/parallel.hpp"
 #include "method/newton_system.hpp"
@@ -20,8 +21,8 @@ class DenseSystem final : public NewtonSystem {
   explicit DenseSystem(int threads) : threads_(threads) {}
 
   void assemble(KernelAccess& kernel, const ScaledPlan& plan) override {
-    plan_ = &plan;
-    is_over_rows_ = kernel.clients() == 1 && plan.row_scale.size() < plan.column_scale.size();
+    column_scale_ = kernel.all_columns(plan.column_scale);
+    is_over_rows_ = is_over_rows(kernel, column_scale_.size());
     if (is_over_rows_) {
       add_rows(kernel, plan);
     } else {
@@ -37,16 +38,15 @@ class DenseSystem final : public NewtonSystem {
   // B'B = the sum over all rows of b_i b_i', each added by the client that holds the row.
   void add_columns(KernelAccess& kernel, const ScaledPlan& plan) {
     const std::vector<double> row_scale = kernel.held(plan.row_scale);
-    const std::vector<double> column_scale = kernel.all_columns(plan.column_scale);
     null_ = kernel.all_columns(plan.root_c);
-    const std::size_t m = column_scale.size();
+    const std::size_t m = column_scale_.size();
     gram_.emplace(m);
     std::vector<double> rows(std::min(kRowsAtOnce, kernel.held_rows()) * m);
     for (std::size_t first = 0; first < kernel.held_rows(); first += kRowsAtOnce) {
       const std::size_t count = std::min(kRowsAtOnce, kernel.held_rows() - first);
       kernel.copy_rows(first, count, rows.data());
       parallel_chunks(threads_, count, [&](std::size_t i, std::size_t) {
-        scale(rows.data() + i * m, row_scale[first + i], column_scale);
+        scale(rows.data() + i * m, row_scale[first + i], column_scale_);
       });
       gram_->add_gram(rows.data(), count, threads_);
     }
@@ -56,17 +56,19 @@ class DenseSystem final : public NewtonSystem {
     gram_->set_triangle(sums);
   }
 
+  // Every client gets all rows of B: it could not form products of two that different clients hold.
   void add_rows(KernelAccess& kernel, const ScaledPlan& plan) {
-    const std::size_t n = plan.row_scale.size();
-    const std::size_t m = plan.column_scale.size();
-    null_ = plan.root_a;
+    const std::vector<double> row_scale = kernel.held(plan.row_scale);
+    const std::size_t m = column_scale_.size();
+    std::vector<double> rows(kernel.held_rows() * m);
+    kernel.copy_rows(0, kernel.held_rows(), rows.data());
+    parallel_chunks(threads_, kernel.held_rows(),
+                    [&](std::size_t i, std::size_t) { scale(rows.data() + i * m, row_scale[i], column_scale_); });
+    const std::size_t n = kernel.all_rows();
+    rows_ = kernel.gather(std::move(rows), n * m);
+    null_ = kernel.gather(kernel.held(plan.root_a), n);
     gram_.emplace(n);
-    std::vector<double> rows(n * m);
-    kernel.copy_rows(0, n, rows.data());
-    parallel_chunks(threads_, n, [&](std::size_t i, std::size_t) {
-      scale(rows.data() + i * m, plan.row_scale[i], plan.column_scale);
-    });
-    gram_->set_products_of_rows(rows.data(), m, threads_);
+    gram_->set_products_of_rows(rows_.data(), m, threads_);
   }
 
   static void scale(double* row, double row_scale, std::span<const double> column_scale) {
@@ -107,21 +109,23 @@ class DenseSystem final : public NewtonSystem {
   bool solve_over_rows(KernelAccess& kernel, double damping, std::span<const double> h, std::span<double> y) {
     const auto matrix = factor(kernel, damping);
     if (!matrix) return false;
-    const ScaledPlan& plan = *plan_;
-    std::vector<double> x(y.size());
-    std::vector<double> z(plan.row_scale.size());
-    for (std::size_t j = 0; j < x.size(); ++j) x[j] = plan.column_scale[j] * h[j];
-    kernel.rows(x, z);
-    for (std::size_t i = 0; i < z.size(); ++i) z[i] *= plan.row_scale[i];
+    const std::vector<double> all = kernel.all_columns(h);
+    const std::size_t m = all.size();
+    std::vector<double> z(null_.size());
+    for (std::size_t i = 0; i < z.size(); ++i) z[i] = dot({rows_.data() + i * m, m}, all);
     matrix->solve(z);
-    for (std::size_t i = 0; i < z.size(); ++i) z[i] *= plan.row_scale[i];
-    kernel.columns(z, x);
-    for (std::size_t j = 0; j < x.size(); ++j) y[j] = (h[j] + plan.column_scale[j] * x[j]) / (1 + damping);
+    std::ranges::copy(h, y.begin());
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const double* row = rows_.data() + i * m + kernel.first_column();
+      for (std::size_t j = 0; j < y.size(); ++j) y[j] += row[j] * z[i];
+    }
+    for (double& value : y) value /= 1 + damping;
     return true;
   }
 
   const int threads_;
-  const ScaledPlan* plan_ = nullptr;
+  std::vector<double> column_scale_;  // of all columns
+  std::vector<double> rows_;          // of B, if over rows
   bool is_over_rows_ = false;
   std::optional<cpu::SymmetricMatrix> gram_;
   std::vector<double> null_;  // the eigenvector of gram_ with eigenvalue 1

@@ -20,6 +20,8 @@ namespace fedsinkhorn {
 inline constexpr std::size_t kLargestDense = 1024;
 /// So many numbers of K are copied at most, to be factorized over few rows.
 inline constexpr std::size_t kMostCopied = std::size_t{1} << 24U;
+/// So many numbers of K are sent at most, by all clients together: as many as the largest matrix over columns has.
+inline constexpr std::size_t kMostSent = kLargestDense * (kLargestDense + 1) / 2;
 /// Rows and columns of problems that are not worth the memory that a preconditioner takes, about 4 kB each.
 inline constexpr std::size_t kMostLines = std::size_t{1} << 17U;
 
@@ -52,8 +54,11 @@ class NewtonSystem {
   [[nodiscard]] virtual std::int64_t products() const { return 0; }
 };
 
-/// By a Cholesky factor of the whole matrix, over the columns or, if there are fewer of them and one client has them
-/// all, over the rows.
+/// Whether the matrix is factorized over the rows. Several clients do so where it has too many columns: each then gets
+/// the rows of all.
+[[nodiscard]] bool is_over_rows(const KernelAccess& kernel, std::size_t columns);
+
+/// By a Cholesky factor of the whole matrix.
 [[nodiscard]] std::unique_ptr<NewtonSystem> make_dense_system(int threads);
 
 /// When conjugate gradients end: when r'z, the square of the residual in the preconditioner's norm, has fallen by this

@@ -150,6 +150,7 @@ class Selection {
         rows_(u_.size()),
         columns_(x_.size()),
         thresholds_(x_.size()),
+        sums_(x_.size()),
         scratch_(static_cast<std::size_t>(std::max(threads, 1))) {}
 
   [[nodiscard]] std::size_t columns() const { return x_.size(); }
@@ -183,13 +184,25 @@ class Selection {
       result.ends.push_back(result.entries.size());
       row = {};
     }
+    keep_sums_of_columns(result.entries);
     return result;
   }
 
  private:
+  // Draws from rows hardly ever meet a column of little mass, whose largest entries may be a small part of it; and
+  // where they do, they are much too large for it.
+  void keep_sums_of_columns(std::vector<PlanEntry>& entries) const {
+    std::vector<double> kept(sums_.size());
+    for (const PlanEntry& entry : entries) kept[entry.at] += entry.value;
+    for (PlanEntry& entry : entries) {
+      if (kept[entry.at] > 0) entry.value *= x_[entry.at] * sums_[entry.at] / kept[entry.at];
+    }
+  }
+
   void look_at_columns(std::size_t i, Range columns, const double* row) {
     double* thresholds = thresholds_.data();
     const double u = u_[i];
+    for (std::size_t j = columns.first; j < columns.last; ++j) sums_[j] += u * row[j];
     for_large(
         columns, [&](std::size_t j) { return u * row[j] > thresholds[j]; },
         [&](std::size_t j) {
@@ -225,6 +238,7 @@ class Selection {
   std::vector<std::vector<PlanEntry>> rows_;
   std::vector<Candidates> columns_;
   std::vector<double> thresholds_;  // of the columns
+  std::vector<double> sums_;        // of the columns, without x
   std::vector<Scratch> scratch_;    // one per thread
 };
 

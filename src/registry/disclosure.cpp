@@ -101,9 +101,9 @@ constexpr std::string_view kResultsOfRowReduce =
 
 constexpr std::string_view kPartialSums =
     "its parts of the plan's mass, of the gain of a level of epsilon, of <f, a> - <g, b>; with Newton's method its "
-    "sum of p p' / a over the rows p of its part of the plan";
+    "sum of p p' / a over the rows p of its part of the plan, or these rows (few rows, above 1024 columns)";
 constexpr std::string_view kPartialSumsReveal =
-    "With Newton's method, a client with one row shows its row of the plan.";
+    "With Newton's method, a client with few rows shows its rows of the plan.";
 constexpr std::string_view kNotes = "largest potentials, and its parts of the marginal errors where these are measured";
 constexpr std::string_view kNotesReveal = "How large its potentials are, and how far its rows are from their masses.";
 
@@ -253,7 +253,9 @@ Disclosures open_row_reduce() {
            plain,
            "owner of the column; all clients",
            "its summand of K' u, to the owners of the columns; to all clients its parts of the plan's mass and of "
-           "<f, a> - <g, b>, with Newton's method its sum of p p' / a over its rows p of the plan",
+           "<f, a> - <g, b>, with Newton's method its sum of p p' / a over its rows p of the plan, or these rows (few "
+           "rows, "
+           "above 1024 columns)",
            "One message of a client with one row gives that row of costs up to a constant, to 3e-16; two rows follow "
            "from 30 rounds, to 1e-11."},
           {{rounds, rebuilds},

@@ -109,9 +109,12 @@ double newton_bytes(const ClientShape& shape) {
   const auto columns = static_cast<double>(shape.block_columns);
   const auto dense = static_cast<double>(kLargestDense);
   if (columns <= dense) return (3 * columns + std::min(rows, 512.0)) * columns * sizeof(double);
-  const auto copied = static_cast<double>(kMostCopied);
-  if (shape.clients == 1 && rows <= dense && rows * columns <= copied) {
-    return (3 * rows + columns) * rows * sizeof(double);
+  // Over the rows of all clients; each has its own twice meanwhile.
+  const auto all_rows = static_cast<double>(shape.clients == 1 ? shape.block_rows : shape.all_rows);
+  const auto most = static_cast<double>(shape.clients == 1 ? kMostCopied : kMostSent);
+  if (all_rows <= dense && all_rows * columns <= most) {
+    const double own = shape.clients == 1 ? 0 : rows * columns;
+    return ((3 * all_rows + columns) * all_rows + own) * sizeof(double);
   }
   constexpr double bytes_of_a_line = 4096;
   return (rows + columns) * bytes_of_a_line + 32 * columns * sizeof(double);

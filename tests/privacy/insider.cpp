@@ -49,6 +49,9 @@ class WatchedKernel final : public KernelAccess {
   [[nodiscard]] std::vector<SparseEntry> add_up_sparse(std::vector<SparseEntry> own, std::uint64_t positions) override {
     return inner_.add_up_sparse(std::move(own), positions);
   }
+  [[nodiscard]] std::vector<double> gather(std::vector<double> own, std::size_t total) override {
+    return inner_.gather(std::move(own), total);
+  }
   [[nodiscard]] double greatest(double value) override { return inner_.greatest(value); }
   [[nodiscard]] std::vector<double> all_columns(std::span<const double> own) override {
     std::vector<double> all = inner_.all_columns(own);
@@ -59,6 +62,7 @@ class WatchedKernel final : public KernelAccess {
   [[nodiscard]] std::size_t clients() const override { return inner_.clients(); }
   [[nodiscard]] bool holds_whole_rows() const override { return inner_.holds_whole_rows(); }
   [[nodiscard]] std::size_t held_rows() const override { return inner_.held_rows(); }
+  [[nodiscard]] std::size_t all_rows() const override { return inner_.all_rows(); }
   [[nodiscard]] std::size_t fewest_rows_of_others() const override { return inner_.fewest_rows_of_others(); }
   [[nodiscard]] std::vector<double> held(std::span<const double> own) override { return inner_.held(own); }
   void copy_rows(std::size_t first, std::size_t count, double* to) override { inner_.copy_rows(first, count, to); }

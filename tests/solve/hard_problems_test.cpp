@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/random.hpp"
 #include "fedsinkhorn/solve.hpp"
 #include "support/hard.hpp"
 
@@ -84,6 +85,76 @@ TEST(HardProblems, LittleMassBetweenBlocks) {
   options.method = "newton";
   options.tolerance = 1e-11;
   EXPECT_LE(solve(line.view(), options).iterations, kUsualRounds);
+}
+
+// Costs above those that matter, by a row, a column, a block or single pairs. Levels there say nothing about the
+// others.
+enum class Extra { row, column, block, rows_and_columns, outlier, bargain };
+
+OwnedProblem with_extra(Extra extra, double amount, std::size_t n, std::size_t m, std::uint64_t seed) {
+  OwnedProblem owned = testing::random_problem(n, m, 1e-6, seed);
+  Random random(seed, 1);
+  std::vector<double> of_row(n);
+  std::vector<double> of_column(m);
+  if (extra == Extra::row) of_row[1] = amount;
+  if (extra == Extra::column) of_column[1] = amount;
+  if (extra == Extra::rows_and_columns) {
+    for (double& x : of_row) x = amount * random.uniform();
+    for (double& x : of_column) x = -amount * random.uniform();
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < m; ++j) {
+      owned.cost[i * m + j] += of_row[i] + of_column[j];
+      if (extra == Extra::block && 2 * i < n && 3 * j < m) owned.cost[i * m + j] += amount;
+    }
+  }
+  if (extra == Extra::outlier) owned.cost[0] = amount;
+  if (extra == Extra::bargain) owned.cost[0] = -amount;
+  return owned;
+}
+
+TEST(HardProblems, OutliersAndOffsets) {
+  for (const char* method : {"auto", "newton"}) {
+    Options options = limited();
+    options.method = method;
+    for (const Extra extra :
+         {Extra::row, Extra::column, Extra::block, Extra::rows_and_columns, Extra::outlier, Extra::bargain}) {
+      for (const double amount : {1e3, 3e8}) {
+        SCOPED_TRACE(std::string(method) + ", extra " + std::to_string(static_cast<int>(extra)) + ", " +
+                     std::to_string(amount));
+        const Result result = solve(with_extra(extra, amount, 60, 25, 1).view(), options);
+        EXPECT_EQ(result.status, Status::converged);
+        EXPECT_LE(result.iterations, kUsualRounds);
+      }
+    }
+  }
+}
+
+// Under policy sums products take the place of matrices, but levels are the same.
+TEST(HardProblems, AnOutlierUnderPolicySums) {
+  Options options = limited();
+  options.max_iterations = 2 * kMostRounds;
+  options.clients = 3;
+  options.policy = "sums";
+  EXPECT_EQ(solve(with_extra(Extra::outlier, 3e8, 30, 20, 1).view(), options).status, Status::converged);
+}
+
+// Few rows, split between clients, and too many columns for a matrix over them.
+TEST(HardProblems, FewRowsOfSeveralClients) {
+  for (const double epsilon : {1e-3, 1e-5}) {
+    const OwnedProblem owned = testing::random_problem(20, 1500, epsilon, 1);
+    const Result alone = solve(owned.view(), limited());
+    for (const char* topology : {"row-reduce", "all-to-all", "star"}) {
+      SCOPED_TRACE(std::string(topology) + ", epsilon " + std::to_string(epsilon));
+      Options options = limited();
+      options.topology = topology;
+      options.clients = 3;
+      const Result result = solve(owned.view(), options);
+      EXPECT_EQ(result.status, Status::converged);
+      EXPECT_NEAR(static_cast<double>(result.iterations), static_cast<double>(alone.iterations), 8);
+      EXPECT_EQ(result.newton.products, 0);
+    }
+  }
 }
 
 // One target that acceleration is slow with must not keep the others from converging, nor they it.

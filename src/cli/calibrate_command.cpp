@@ -130,6 +130,7 @@ void print_profile(const Profile& profile, double seconds, const std::string& ou
 }
 
 void run_calibrate_profile(const CalibrateProfileArguments& arguments) {
+  if (speaks_for_all() && !arguments.output.empty()) require_writable(arguments.output);
   const Timer timer;
   StepLine line;
   CalibrationPlan plan;

@@ -55,11 +55,11 @@ std::string plan_table(const Profile& profile, const TopologyQuestion& question,
     text += fmt::format("    {:<12} {:<7} {:<9} {}\n", option.prediction.topology, option.prediction.kernel,
                         option.prediction.precision, option.out_because);
   }
-  if (!plan.curves.empty()) text += "\nfrom computing to communicating:\n";
+  if (!plan.curves.empty()) text += "\nwhere messages take longer than computing:\n";
   for (const TopologyCurve& curve : plan.curves) {
     text += fmt::format("    {:<12} {}\n", curve.topology,
-                        curve.turns_at > 0 ? fmt::format("from {} clients on, messages take longer", curve.turns_at)
-                                           : fmt::format("not up to {} clients", curve.clients.back()));
+                        curve.turns_at > 0 ? fmt::format("with {} clients or more", curve.turns_at)
+                                           : fmt::format("nowhere up to {} clients", curve.clients.back()));
   }
   text += "\n";
   for (const std::string& note : plan.notes) text += "note: " + note + "\n";
@@ -100,6 +100,7 @@ void run_plan(const PlanArguments& arguments) {
   question.any_block_layout = !arguments.own_rows;
   question.tolerance = arguments.tolerance;
   question.relative_epsilon = arguments.relative_epsilon;
+  if (speaks_for_all() && !arguments.picture.empty()) require_writable(arguments.picture);
   const TopologyPlan plan = plan_topology(profile, question);
   if (!speaks_for_all()) return;
   if (!arguments.picture.empty()) {

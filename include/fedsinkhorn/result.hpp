@@ -60,7 +60,7 @@ struct TraceRow {
 struct NewtonReport {
   std::int64_t steps = 0;     ///< tried, summed over targets; each is an iteration
   std::int64_t products = 0;  ///< with the Hessian, in conjugate gradients; they count as iterations
-  std::int64_t from = 0;      ///< method auto: the iteration after which the first target took to it; 0: none did
+  std::int64_t from = 0;      ///< method auto: the iteration after which the first target switched to it; 0: none did
   std::size_t targets = 0;    ///< method auto: targets that did
   std::string reason;         ///< method auto: why the first one did
 };

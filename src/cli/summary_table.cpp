@@ -50,7 +50,7 @@ std::string solve_clients_line(const Result& result) {
 std::string processors_line(const Result& result) {
   if (!result.device.empty()) return fmt::format("{} ({})", result.device, result.backend);
   return fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",
-                     result.clients.size() > 1 ? " a client" : "", result.simd);
+                     result.clients.size() > 1 ? " per client" : "", result.simd);
 }
 
 bool has_mass_one(const Result& result) { return std::abs(result.mass - 1) < 1e-5; }
@@ -196,7 +196,8 @@ std::string summary_table(const Result& result, const Options& options, double e
                              result.error_floor / result.mass));
   }
   if (result.rests_matter && !output.empty()) {
-    line("note", fmt::format("rounded to float64, f and g alone define a plan that is off by up to {:.1e}",
+    line("note", fmt::format("rounded to float64, f and g define a plan that is off by up to {:.1e}; f-rest.npy and "
+                             "g-rest.npy have the rest",
                              result.rounding_error));
   }
   for (const std::string& doubt : doubts_about_problem(result, epsilon)) line("note", doubt);

@@ -367,7 +367,7 @@ TEST_F(SolveTest, TransposedPointsAndALargeEpsilonAreNoted) {
   EXPECT_EQ(run("solve --cost C.npy --epsilon 0.1").out.find("  note "), std::string::npos);
 }
 
-TEST_F(SolveTest, ToleranceZeroRunsTheWholeBudget) {
+TEST_F(SolveTest, ToleranceZeroGoesOnUntilTheIterationLimit) {
   struct Budget {
     int iterations;
     int check_every;

@@ -36,7 +36,10 @@ def arguments():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1.0, help="of iterations in a solve, about")
     parser.add_argument("--output")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.output and not Path(given.output).absolute().parent.is_dir():
+        parser.error(f"--output: there is no folder {Path(given.output).parent}")
+    return given
 
 
 def numbers(text):

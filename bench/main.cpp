@@ -12,6 +12,7 @@
 
 #include "build_info.hpp"
 #include "core/stopwatch.hpp"
+#include "io/atomic_file.hpp"
 #include "machine.hpp"
 #include "machine_load.hpp"
 #include "online_memory.hpp"
@@ -97,6 +98,7 @@ int run(int argc, char** argv) {
   // By the environment: the programs that sections start are to heed it as well. No other thread is there yet.
   if (!simd.empty()) setenv(cpu::kForcedSimd, simd.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
 
+  if (!json.empty()) require_writable(json);
   const Timer timer;
   Report report;
   nlohmann::ordered_json machine = {{"version", build_info::kVersion},

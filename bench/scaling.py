@@ -316,6 +316,8 @@ def main():
                         help="of our processes and of the paper's under mpirun; gloo's are never bound")
     parser.add_argument("--json", type=Path, help="all timings")
     options = parser.parse_args()
+    if options.json and not options.json.absolute().parent.is_dir():
+        parser.error(f"--json: there is no folder {options.json.parent}")
     start = time.monotonic()
     describe_machine()
     print(launch([options.binary, "info"]).strip())

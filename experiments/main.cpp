@@ -61,6 +61,7 @@ void run_named(const Arguments& arguments) {
     return;
   }
   if (arguments.name == "markdown") {
+    require_writable(arguments.output);
     write_file_atomically(arguments.output, reproduction_markdown(arguments.records));
     return;
   }

@@ -18,7 +18,7 @@ The studies of the paper and ours, as `make reproduce` has run them (`--scale ma
 two cores take less than 45 minutes). Every figure is made from the records that its section names; none is typed by
 hand, and a test compares this page with them. Figures that the paper prints stand in columns of their own.
 [studies.md](studies.md) says how to run a study and what a record is. Charts of the same records:
-`build/fedsinkhorn report docs/reproduction -o charts.html`.
+`fedsinkhorn report docs/reproduction -o charts.html`.
 
 Clients are threads of one process on the machine that a section names. Times are for comparison within a table; with
 more clients than cores, clients wait for their turns. ∞: not reached within the limit of iterations.

@@ -133,7 +133,7 @@ Design design(const Setting& setting) {
       "Noise comes from seeds, so that runs can be repeated; that makes the runs themselves not private, but changes "
       "neither errors nor accounting."};
   design.differences = {
-      "The paper has scalings alone, and no errors at a given budget. The two guarantees are not the same: marginal "
+      "The paper has only scalings, and no errors at a given budget. The two guarantees are not the same: marginal "
       "protects records with their positions, scalings protects masses and takes the costs as public."};
   design.cells = cells(setting);
   for (Json& cell : design.cells) {

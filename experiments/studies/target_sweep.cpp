@@ -61,7 +61,7 @@ Design design(const Setting& setting) {
       "thread per client. Times are means of the clients.",
       how_clients_are_timed(setting.transport),
       "Two passes per iteration, one for each product, are what the paper and all-to-all make; row-reduce makes one "
-      "fused pass. One machine alone can do either.",
+      "fused pass. A single machine can do either.",
       "The paper does not state n; ours is 1,000 at the paper's N.",
       "Settings whose memory is not available are not run; the table of memory says which. Clients on threads share "
       "the memory of one machine."};

@@ -74,7 +74,7 @@ std::vector<TableView> tables() {
                    {.title = "sum of the row", .key = "sum", .format = "precise"},
                    {.title = "a", .key = "a", .format = "precise"}},
        .where = {{"kind", "plan"}}},
-      {.caption = "Worst case with the rows fixed alone (Blanchet and Murthy), epsilon 0.001",
+      {.caption = "Worst case with only the rows fixed (Blanchet and Murthy), epsilon 0.001",
        .rows = {{"radius", "radius"}},
        .figures = {{.title = "expected loss", .key = "loss", .format = "precise"},
                    {.title = "lambda", .key = "lambda", .format = "precise"}},
@@ -89,7 +89,7 @@ Design design(const Setting& /*setting*/) {
   design.differences = {
       "With both marginals fixed the expected loss is the sum of b times the losses, whatever the plan is: the paper's "
       "-0.48 is that number. Its printed plan has the column sums b but other row sums than a, and its entries are "
-      "those of epsilon = 0.001 after about thirty iterations: an early iterate. If the rows alone are fixed, as in "
+      "those of epsilon = 0.001 after about thirty iterations: an early iterate. If only the rows are fixed, as in "
       "the problem the paper states, the loss depends on the radius (last table)."};
   for (const char* topology : {"all-to-all", "star", "async", "row-reduce"}) {
     design.cells.push_back({{"kind", "convergence"}, {"topology", topology}});

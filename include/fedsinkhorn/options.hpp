@@ -133,7 +133,7 @@ struct Options {
 
   std::size_t clients = 0;            ///< 0: one, or the number of problems or MPI ranks
   std::string transport = "threads";  ///< between clients in one process: threads or simulated
-  /// What may leave a client. open: everything, in plain. sums (row-reduce): masked sums over all clients alone; every
+  /// What may leave a client. open: everything, in plain. sums (row-reduce): only masked sums over all clients; every
   /// client's result has only its own rows of f, unless all clients are in one process. private: nothing but releases
   /// with noise, see the options below and docs/privacy.md.
   std::string policy = "open";

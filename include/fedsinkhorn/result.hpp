@@ -60,7 +60,7 @@ struct TraceRow {
 struct NewtonReport {
   std::int64_t steps = 0;     ///< tried, summed over targets; each is an iteration
   std::int64_t products = 0;  ///< with the Hessian, in conjugate gradients; they count as iterations
-  std::int64_t from = 0;      ///< method auto: the iteration after which the first target took to it; 0: none did
+  std::int64_t from = 0;      ///< method auto: the iteration after which the first target switched to it; 0: none did
   std::size_t targets = 0;    ///< method auto: targets that did
   std::string reason;         ///< method auto: why the first one did
 };
@@ -199,10 +199,16 @@ struct Result {
   std::size_t rows = 0;
   std::size_t columns = 0;
   std::size_t targets = 1;
-  std::size_t first_row = 0;     ///< first row in f
-  std::size_t first_column = 0;  ///< first column in g; not 0 only where a client was lost
-  std::vector<double> f;         ///< rows x targets, row-major
-  std::vector<double> g;         ///< columns x targets, row-major
+  std::size_t dimension = 0;  ///< coordinates of a point; 0: costs do not come from points, or this client has none
+  std::string metric;         ///< between points; empty likewise
+  /// Of the finite ones, in absolute value; 0 where it is not known (policy private). With points it is that of a pair
+  /// that is nearly the farthest.
+  double largest_cost = 0;
+  bool largest_cost_is_bound = false;  ///< it may be several times too large: points in parts, or policy sums
+  std::size_t first_row = 0;           ///< first row in f
+  std::size_t first_column = 0;        ///< first column in g; not 0 only where a client was lost
+  std::vector<double> f;               ///< rows x targets, row-major
+  std::vector<double> g;               ///< columns x targets, row-major
   /// What rounding the potentials to float64 left out: f + f_rest has about twice the digits. The plan needs them when
   /// epsilon is tiny compared with the potentials.
   std::vector<double> f_rest;

@@ -7,7 +7,7 @@ from .result import check_on_failure, report_failure
 class Divergence:
     """S = V(x, y) - V(x, x) / 2 - V(y, y) / 2 with V = min <P, C> + epsilon KL(P | a x b). A number: float(divergence).
 
-    linear: the same combination of <P, C> alone, which POT calls the divergence.
+    linear: the same combination of only <P, C>, which POT calls the divergence.
     """
 
     def __init__(self, solved):

@@ -236,12 +236,12 @@ metric : "sqeuclidean" (not halved), "euclidean" or "cosine", of points
 initial_g : the potential g to start from, such as that of an earlier result
 mass_tolerance : relative difference of the totals of a and b attributed to rounding
     Default 1e-8, or 1e-5 if masses are float32.
-callback : called with a Progress after each check of the error; with comm on the first process alone
+callback : called with a Progress after each check of the error; with comm only on the first process
     What it raises ends the solve and is raised by it. If it returns True, the solve ends with status "interrupted".
 progress : True shows a bar, by tqdm if that is installed
 on_failure : "warn", "raise" or "ignore", if the solve does not converge
 comm : MPI.COMM_WORLD of mpi4py: every process is one client and calls this with its own rows of C (or X) and of a
-parts : names of the arguments that are this client's part alone, others being the whole; default C or X, and a
+parts : names of the arguments that are only this client's part, others being the whole; default C or X, and a
 
 Options
 -------

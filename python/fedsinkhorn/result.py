@@ -63,7 +63,7 @@ class Plan:
     """The plan P_ij = exp((f_i + g_j - C_ij) / epsilon), computed when it is asked for and never stored.
 
     With several targets, `plan.target(k)` is that of target k; others speak of target 0.
-    A result of one MPI rank has the plan's rows of that rank alone; they are numbered from 0 here.
+    A result of one MPI rank has only that rank's rows of the plan; they are numbered from 0 here.
     """
 
     def __init__(self, solved, shape, first_row, targets, target=0):

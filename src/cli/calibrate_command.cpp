@@ -120,7 +120,7 @@ void print_profile(const Profile& profile, double seconds, const std::string& ou
   if (profile.links) {
     line("link", fmt::format("{:.2f} us, {:.3f} GB/s", 1e6 * profile.links->latency, 1e-9 * profile.links->bandwidth));
   }
-  line("element", fmt::format("{:.2f} ns a row, {:.2f} ns a column, beside passes and exchanges",
+  line("element", fmt::format("{:.2f} ns per row, {:.2f} ns per column, beside passes and exchanges",
                               1e9 * profile.seconds_per_row, 1e9 * profile.seconds_per_column));
   fmt::print("\nT(B) = alpha + beta B for a vector of B bytes; +-: half of the 95 % confidence interval\n{}\n",
              exchange_table(profile));
@@ -130,6 +130,7 @@ void print_profile(const Profile& profile, double seconds, const std::string& ou
 }
 
 void run_calibrate_profile(const CalibrateProfileArguments& arguments) {
+  if (speaks_for_all() && !arguments.output.empty()) require_writable(arguments.output);
   const Timer timer;
   StepLine line;
   CalibrationPlan plan;
@@ -176,7 +177,7 @@ void add_calibrate_profile_command(CLI::App& app) {
       ->add_option("--clients", arguments->clients,
                    "Clients on threads, up to; default as many as cores, and 2 at least; under mpirun its processes")
       ->transform(integer({1, 256}));
-  command->add_flag("--quick", arguments->quick, "float64 alone: some seconds");
+  command->add_flag("--quick", arguments->quick, "Only float64: takes some seconds");
   command->callback([arguments] { run_calibrate_profile(*arguments); });
 }
 

@@ -1,6 +1,7 @@
 // fedsinkhorn demo: generates, solves and draws a small problem.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -74,6 +75,7 @@ int run_demo(const DemoArguments& arguments) {
   picture.tolerance = options.tolerance;
   picture.epsilon = problem.epsilon;
   picture.iterations = result.iterations;
+  picture.error = std::max(result.error.a, result.error.b);
   picture.linear_cost = result.cost.linear;
 
   const auto shape = [](std::size_t rows) { return std::vector<std::size_t>{rows, 2}; };
@@ -91,10 +93,12 @@ int run_demo(const DemoArguments& arguments) {
   folder.keep();
 
   fmt::print("A smile of {} points was moved onto a star of {}, at the least total squared distance", n, m);
-  fmt::print("{}.\n\n", arguments.clients > 1
-                            ? fmt::format(",\nby {} clients who each hold a part of the smile and tell sums alone",
-                                          arguments.clients)
-                            : "");
+  fmt::print(
+      "{}.\n\n",
+      arguments.clients > 1
+          ? fmt::format(",\nby {} clients that each hold a part of the smile and send only sums over all of them",
+                        arguments.clients)
+          : "");
   const std::string place = std::filesystem::absolute(arguments.output).lexically_normal().string();
   fmt::print("{0}\nThe picture: {1}/transport.svg\nThe report:  {1}/report.html (open them in a browser)\n",
              summary_table(result, options, problem.epsilon, place), printable_word(place));

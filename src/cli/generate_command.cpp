@@ -224,7 +224,7 @@ void run_generate(const GenerateArguments& arguments) {
   const bool one_target = spec.targets == 1;
   files
       .add("b.npy", one_target ? std::vector<std::size_t>{m} : std::vector<std::size_t>{m, spec.targets},
-           one_target ? "target masses" : "target masses, one column a target")
+           one_target ? "target masses" : "target masses, one column per target")
       .append(problem.b);
   std::size_t forbidden_pairs = 0;
   if (written != Written::points) {

@@ -1,4 +1,4 @@
-// fedsinkhorn help, and the hidden commands for packaging: man, completion.
+// fedsinkhorn help, man, completion.
 #include <fmt/format.h>
 
 #include <functional>
@@ -43,10 +43,10 @@ void add_help_commands(CLI::App& app) {
   help->add_option("command", *names, "The command");
   help->callback([&app, names] { print_once(help_text(app, "", *names)); });
 
-  app.add_subcommand("man", "Print the manual page")->group("")->callback([&app] { print_once(man_page(app)); });
+  app.add_subcommand("man", "Print the manual page")->callback([&app] { print_once(man_page(app)); });
 
   const auto shell = std::make_shared<std::string>("bash");
-  CLI::App* completion = app.add_subcommand("completion", "Print a script that completes command lines")->group("");
+  CLI::App* completion = app.add_subcommand("completion", "Print a script that completes command lines");
   completion->add_option("shell", *shell, "The shell")->type_name("{bash}")->capture_default_str();
   completion->callback([&app, shell] {
     if (*shell != "bash") throw InputError("completion", "there is none for '" + *shell + "'", "choose bash");

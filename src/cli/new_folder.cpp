@@ -7,6 +7,7 @@
 
 #include "core/memory.hpp"
 #include "fedsinkhorn/error.hpp"
+#include "io/atomic_file.hpp"
 
 namespace fedsinkhorn {
 
@@ -25,6 +26,7 @@ NewFolder::NewFolder(const fs::path& path) {
     remove();
     throw InputError("--output " + path.string(), "cannot create the folder (" + error.message() + ")");
   }
+  require_writable(path / "proof");
 }
 
 NewFolder::~NewFolder() {

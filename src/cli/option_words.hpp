@@ -25,9 +25,9 @@ namespace fedsinkhorn {
   return CLI::detail::split(type.substr(1, type.size() - 2), ',');
 }
 
-/// The commands that --help lists.
+/// All of them, whether they were given or not.
 [[nodiscard]] inline std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+  return app.get_subcommands({});
 }
 
 /// Old names have no description: they work but are not shown. (CLI11 hides options without a group, but then also

@@ -37,7 +37,7 @@ std::string plan_table(const Profile& profile, const TopologyQuestion& question,
       fmt::format("{} x {}, {} target{}, up to {} clients, policy {}, profile {}\n\n", shape.rows, shape.columns,
                   shape.targets, shape.targets == 1 ? "" : "s", shape.clients, shape.options.policy, profile.name);
   text += fmt::format("{:>3} {:<12} {:<7} {:<9} {:>12} {:>12} {:>7} {:>10} {:>10}  {}\n", "", "topology", "kernel",
-                      "precision", "seconds", "s/iteration", "talks", "a client", "server", "bottleneck");
+                      "precision", "seconds", "s/iteration", "talks", "per client", "server", "bottleneck");
   int place = 0;
   for (const TopologyOption& option : plan.options) {
     if (!option.out_because.empty()) continue;
@@ -55,11 +55,11 @@ std::string plan_table(const Profile& profile, const TopologyQuestion& question,
     text += fmt::format("    {:<12} {:<7} {:<9} {}\n", option.prediction.topology, option.prediction.kernel,
                         option.prediction.precision, option.out_because);
   }
-  if (!plan.curves.empty()) text += "\nfrom computing to communicating:\n";
+  if (!plan.curves.empty()) text += "\nwhere messages take longer than computing:\n";
   for (const TopologyCurve& curve : plan.curves) {
     text += fmt::format("    {:<12} {}\n", curve.topology,
-                        curve.turns_at > 0 ? fmt::format("from {} clients on, messages take longer", curve.turns_at)
-                                           : fmt::format("not up to {} clients", curve.clients.back()));
+                        curve.turns_at > 0 ? fmt::format("with {} clients or more", curve.turns_at)
+                                           : fmt::format("nowhere up to {} clients", curve.clients.back()));
   }
   text += "\n";
   for (const std::string& note : plan.notes) text += "note: " + note + "\n";
@@ -100,6 +100,7 @@ void run_plan(const PlanArguments& arguments) {
   question.any_block_layout = !arguments.own_rows;
   question.tolerance = arguments.tolerance;
   question.relative_epsilon = arguments.relative_epsilon;
+  if (speaks_for_all() && !arguments.picture.empty()) require_writable(arguments.picture);
   const TopologyPlan plan = plan_topology(profile, question);
   if (!speaks_for_all()) return;
   if (!arguments.picture.empty()) {
@@ -130,7 +131,7 @@ void add_plan_command(CLI::App& app) {
   command->add_option("--server-memory", arguments->memory_of_server, "GB that a server has; 0: as a client")
       ->transform(real())
       ->capture_default_str();
-  command->add_flag("--no-peers", arguments->no_peers, "Clients cannot connect to each other, to a server alone");
+  command->add_flag("--no-peers", arguments->no_peers, "Clients can connect only to a server, not to each other");
   command->add_flag("--no-kernel-server", arguments->no_kernel_server, "No machine may hold the costs of all clients");
   command->add_flag("--own-rows", arguments->own_rows, "Each client keeps the rows it has: no blocks of a grid");
   command->add_option("--picture", arguments->picture, "Seconds against clients, an SVG file")

@@ -46,7 +46,7 @@ std::string predictions_table(const Profile& profile, const std::vector<Predicti
   std::string text =
       fmt::format("profile {}{}\n\n", profile.name, profile.description.empty() ? "" : ": " + profile.description);
   text += fmt::format("{:<12} {:>7} {:>12} {:>12} {:>14} {:>10} {:>10} {:>10}  {}\n", "topology", "clients",
-                      "s/iteration", "compute", "communication", "sent", "a client", "server", "bottleneck");
+                      "s/iteration", "compute", "communication", "sent", "per client", "server", "bottleneck");
   for (const Prediction& one : predictions) {
     text +=
         fmt::format("{:<12} {:>7} {:>12.4g} {:>12.4g} {:>14.4g} {:>10} {:>10} {:>10}  {}\n", one.topology, one.clients,
@@ -161,13 +161,14 @@ void add_predict_command(CLI::App& app) {
   command->add_option("--precision", arguments->precision, "float64, float32 or mixed")
       ->check(not_empty())
       ->capture_default_str();
-  command->add_option("--passes", arguments->passes, "Reads of the kernel per iteration: fused one, two two")
+  command
+      ->add_option("--passes", arguments->passes, "How often the kernel is read per iteration; fused: once; two: twice")
       ->type_name(choices<Passes>())
       ->check(not_empty())
       ->capture_default_str();
   command
       ->add_option("--transport", arguments->transport,
-                   "simulated: by the profile's links alone, as a simulation of them would go")
+                   "simulated: only from the profile's links, as a simulation of them would go")
       ->check(not_empty());
   command->add_option("--format", arguments->format, "A table to read, JSON or CSV")
       ->type_name(choices<PredictFormat>())

@@ -32,6 +32,7 @@ void run_report(const ReportArguments& arguments) {
   }
   const fs::path output =
       arguments.output.empty() ? fs::path(arguments.folder) / "report.html" : fs::path(arguments.output);
+  require_writable(output);
   const report::Page page = [&] {
     try {
       return report::study_folders(arguments.folder).empty() ? report::page_of_folder(arguments.folder)

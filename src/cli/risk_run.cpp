@@ -49,7 +49,7 @@ void check_arguments(const RiskArguments& arguments) {
   if (!arguments.radius && !arguments.lambda) {
     throw InputError("--radius", "is missing", is_stressed ? "give it, or --lambda" : "give it");
   }
-  if (arguments.lambda && !is_stressed) throw InputError("--lambda", "is for --stress-marginal", "give --radius alone");
+  if (arguments.lambda && !is_stressed) throw InputError("--lambda", "is for --stress-marginal", "give only --radius");
   if (arguments.lambda && arguments.radius) {
     throw InputError("--lambda", "the radius decides the multiplier", "give --lambda or --radius");
   }

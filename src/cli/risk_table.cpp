@@ -186,7 +186,7 @@ std::string risk_clients_line(const RiskResult& result) {
   std::uint64_t most = 0;
   for (const ClientReport& client : result.clients) most = std::max(most, client.sent.total());
   return fmt::format("{}, policy {}; each sent up to {}, {}", result.client_count, result.policy, human_bytes(most),
-                     result.policy == "sums" ? "data as masked sums alone" : "in the clear");
+                     result.policy == "sums" ? "data only as masked sums" : "in the clear");
 }
 
 /// One line each.
@@ -239,7 +239,7 @@ std::string risk_table(const RiskResult& result, const RiskSummaryData& data, co
   }
   text += risk_line("time", fmt::format("{:.3g} s, {} over all pairs", result.seconds, passes(result)));
   text += risk_line("ran on", fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",
-                                          result.client_count > 1 ? " a client" : "", result.simd));
+                                          result.client_count > 1 ? " per client" : "", result.simd));
   text += warning_lines(result);
   if (!output.empty()) text += risk_line("written to", output);
   return text;

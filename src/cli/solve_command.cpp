@@ -165,7 +165,10 @@ void add_solve_command(CLI::App& app, int& status) {
   auto arguments = std::make_shared<SolveArguments>();
   CLI::App* command = app.add_subcommand("solve", "Solve an entropic optimal transport problem");
   command->footer("A file name with {client} in it is a file of each client's own, the clients being 0, 1, 2, ...\n" +
-                  exit_status_text());
+                  exit_status_text() +
+                  "\n\nExample:\n"
+                  "  fedsinkhorn generate --rows 2000 --columns 1500 --output problem\n"
+                  "  fedsinkhorn solve --points problem/X.npy problem/Y.npy --epsilon 0.01 --output solution --report");
   command->formatter(std::make_shared<HelpFormatter>());
   add_file_options(*command, arguments->files);
   for (const char* group : {"Problem", "Stopping", "How", "Clients", "Topology async", "Policy private"}) {

@@ -162,11 +162,11 @@ int solve_files(SolveArguments arguments, Clients& clients) {
     profile = take_profile(arguments, clients, inputs, options);
     open_live_page(arguments, inputs, options, clients, page);
   });
+  Delivery delivery(arguments, clients);
+  delivery.prepare();
   if (arguments.explain && !profile) {
     profile = profile_of(arguments, shape_known_here(inputs, arguments.files, options, clients), clients);
   }
-  Delivery delivery(arguments, clients);
-  delivery.prepare();
 
   ProgressLine progress(stderr);
   const Timer timer;

@@ -51,13 +51,23 @@ std::string solve_clients_line(const Result& result) {
 std::string processors_line(const Result& result) {
   if (!result.device.empty()) return fmt::format("{} ({})", result.device, result.backend);
   return fmt::format("{} thread{}{}, {}", result.threads, result.threads == 1 ? "" : "s",
-                     result.clients.size() > 1 ? " a client" : "", result.simd);
+                     result.clients.size() > 1 ? " per client" : "", result.simd);
 }
 
 bool has_mass_one(const Result& result) { return std::abs(result.mass - 1) < 1e-5; }
 
 std::string summary_line(const std::string& name, const std::string& value) {
   return fmt::format("  {:<12} {}\n", name, printable_line(value));
+}
+
+std::string problem_in_words(const Result& result, double epsilon) {
+  std::string text = fmt::format("{} x {}", result.rows, result.columns);
+  if (result.targets > 1) text += fmt::format(", {} targets", result.targets);
+  if (result.dimension > 0) text += fmt::format(", dimension {}, {}", result.dimension, result.metric);
+  text += fmt::format(", epsilon {:g}", epsilon);
+  if (!(result.largest_cost > 0)) return text;
+  return text + fmt::format(" ({}{:.2g} of the largest cost)", result.largest_cost_is_bound ? "at least " : "",
+                            epsilon / result.largest_cost);
 }
 
 /// For one target, "cost" of summary.json. For several, the sums, also in summary.json; for a few, also a line each.
@@ -70,13 +80,19 @@ std::string costs_lines(const Result& result) {
     const auto done = std::count_if(result.per_target.begin(), result.per_target.end(),
                                     [](const TargetResult& target) { return target.status == Status::converged; });
     text += summary_line("converged", fmt::format("{} of {} targets", done, result.targets));
-    for (std::size_t k = 0; k < result.per_target.size() && result.targets <= kFew; ++k) {
+    const bool are_few = result.targets <= kFew && !std::isnan(cost.linear);
+    for (std::size_t k = 0; k < result.per_target.size() && are_few; ++k) {
       const Costs& own = result.per_target[k].cost;
       text += summary_line(fmt::format("target {}", k),
                            fmt::format("<P, C> {:.12g}, Shannon entropy {:.12g}, objective {:.12g}", own.linear,
                                        own.shannon_entropy, own.objective));
     }
     summed = fmt::format("  (sum of {} targets)", result.targets);
+  }
+  if (std::isnan(cost.linear)) {
+    const bool is_cut_short = result.status == Status::interrupted;
+    return text + summary_line("costs", fmt::format("not computed{}",
+                                                    is_cut_short ? ": that takes another pass over all pairs" : ""));
   }
   text += summary_line("<P, C>", fmt::format("{:.12g}{}", cost.linear, summed));
   text += summary_line("entropy", fmt::format("{:.12g}  (Shannon {:.12g})", cost.entropy, cost.shannon_entropy));
@@ -132,8 +148,7 @@ std::string summary_table(const Result& result, const Options& options, double e
   std::string text;
   const auto line = [&](const char* name, const std::string& value) { text += summary_line(name, value); };
   text += solve_outcome(result, options) + "\n";
-  line("problem", fmt::format("{} x {}{}, epsilon {:g}", result.rows, result.columns,
-                              result.targets > 1 ? fmt::format(", {} targets", result.targets) : "", epsilon));
+  line("problem", problem_in_words(result, epsilon));
   const bool is_private = !result.privacy.mechanism.empty();
   if (is_private) {
     text += released_lines(result);
@@ -182,12 +197,11 @@ std::string summary_table(const Result& result, const Options& options, double e
                              result.error_floor / result.mass));
   }
   if (result.rests_matter && !output.empty()) {
-    line("note", fmt::format("rounded to float64, f and g alone define a plan that is off by up to {:.1e}",
+    line("note", fmt::format("rounded to float64, f and g define a plan that is off by up to {:.1e}; f-rest.npy and "
+                             "g-rest.npy have the rest",
                              result.rounding_error));
   }
-  if (std::isnan(result.cost.linear) && !is_private) {
-    line("note", "interrupted: to evaluate the costs would have taken another pass over all pairs");
-  }
+  for (const std::string& doubt : doubts_about_problem(result, epsilon)) line("note", doubt);
   if (result.threads > processors_allowed()) {
     line("note", fmt::format("{} threads, but this process may use {} of {} cores; under mpirun see --bind-to",
                              result.threads, processors_allowed(), processors_online()));

@@ -186,7 +186,7 @@ void Collectives::allgather(std::span<double> whole, std::span<const std::size_t
 
 void Collectives::reduce_scatter(std::span<const double> values, std::span<const std::size_t> counts,
                                  std::span<double> mine) const {
-  if (route_ == Route::through_server) throw std::logic_error("a server adds up masked words alone");
+  if (route_ == Route::through_server) throw std::logic_error("a server adds up only masked words");
   const Parts<const double> parts(values, counts);
   if (mine.size() != counts[rank()]) throw std::logic_error("the result of a reduce_scatter has the size of one part");
   if (size() > 1 && (route_ == Route::through_root || adds_up_at_root(size(), values.size_bytes()))) {

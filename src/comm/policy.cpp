@@ -27,7 +27,7 @@ void PolicedCommunicator::give_up(bool bad_input, const char* text) noexcept {
 }
 
 std::string line_without_reason(std::size_t client) {
-  return fmt::format("client {} cannot go on; the reason stays with it", client);
+  return fmt::format("client {0} cannot go on; the reason is not shared: see the standard error of client {0}", client);
 }
 
 }  // namespace fedsinkhorn

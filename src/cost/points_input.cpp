@@ -63,6 +63,25 @@ Reach reach_of(const MatrixView<T>& points, Range rows, const std::string& name,
   return reach;
 }
 
+/// Goes from a place to the point that is farthest from it, if that is farther than `far`.
+template <class T>
+bool step_away(const MatrixView<T>& points, Metric metric, std::vector<double>& from, double& far) {
+  std::size_t farthest = points.rows;
+  std::vector<double> away(from.size());
+  for (std::size_t i = 0; i < points.rows; ++i) {
+    std::copy_n(points.row(i), away.size(), away.begin());
+    const double unit = is_of_directions(metric) ? length_of(away) : 1;
+    for (std::size_t k = 0; k < away.size(); ++k) away[k] = away[k] / unit - from[k];
+    const double length = length_of(away);
+    if (!(length > far)) continue;
+    far = length;
+    farthest = i;
+  }
+  if (farthest == points.rows) return false;
+  from = place_of(points, farthest, metric);
+  return true;
+}
+
 const void* data_of(const AnyMatrix& matrix) {
   return std::visit([](const auto& view) { return static_cast<const void*>(view.data); }, matrix);
 }
@@ -111,6 +130,18 @@ double PointsInput::largest_possible_cost(const Reach& x, const Reach& y) const 
   const double by_origin = x.from_origin + y.from_origin;
   const double by_place = x.from_place + y.from_place;
   return cost_at(clouds_.metric, far * by_place < by_origin ? by_place : by_origin);
+}
+
+double PointsInput::far_cost() const {
+  constexpr int kMostSteps = 8;
+  std::vector<double> from = std::visit([&](const auto& y) { return place_of(y, 0, clouds_.metric); }, clouds_.y);
+  double far = 0;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const bool is_farther = std::visit([&](const auto& cloud) { return step_away(cloud, clouds_.metric, from, far); },
+                                       step % 2 == 0 ? clouds_.x : clouds_.y);
+    if (!is_farther) break;
+  }
+  return cost_at(clouds_.metric, far);
 }
 
 bool PointsInput::rows_are_columns() const {

@@ -34,6 +34,10 @@ class PointsInput final : public CostInput {
   /// An upper bound of all costs, from the reach of all points x and y.
   [[nodiscard]] double largest_possible_cost(const Reach& x, const Reach& y) const;
 
+  /// The cost of a pair of these points that is rarely far below the largest: from a point y to the farthest x, from
+  /// there to the farthest y, and so on until that is no farther. Needs checked coordinates.
+  [[nodiscard]] double far_cost() const;
+
   /// Whether x and y are the same points, in the same memory.
   [[nodiscard]] bool rows_are_columns() const;
   /// A copy with other points y. rows_too: they are the points x as well.

@@ -66,10 +66,16 @@ void explain(const Profile& profile, bool is_of_this_process, const SolveShape& 
     bytes += static_cast<double>(client.sent.rounds) / iterations;
     memory = std::max(memory, static_cast<double>(client.peak_memory_bytes));
   }
-  // A server's bytes are not in the result.
-  const std::uint64_t sent_by_clients = shape.options.server == Server::sums
+  // A server's bytes are not in the result, nor those of other clients, processes of their own, with policy sums.
+  const bool is_of_one = result.clients.size() < result.client_count;
+  const std::uint64_t sent_by_clients = is_of_one ? prediction.bytes_per_client
+                                        : shape.options.server == Server::sums
                                             ? prediction.bytes_per_client * prediction.clients
                                             : prediction.bytes_per_iteration;
+  if (is_of_one) {
+    result.explanation_notes.emplace_back(
+        "bytes and memory are those of one client: policy sums keeps the others' to themselves");
+  }
   if (is_of_this_process) {
     result.explanation_notes.emplace_back("memory is compared where a profile is given: this run calibrated itself");
   }

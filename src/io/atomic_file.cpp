@@ -145,6 +145,8 @@ void flush_folder(const std::filesystem::path& folder) {
   throw InputError(display_name(folder), "cannot be written to: " + std::generic_category().message(errno));
 }
 
+void require_writable(const std::filesystem::path& path) { const AtomicFile never_written(path); }
+
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   AtomicFile file(path);
   file.write(content);

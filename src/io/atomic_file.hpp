@@ -50,6 +50,9 @@ class AtomicFile {
 /// Makes the names in a folder survive a machine crash. Throws InputError if the disk fails.
 void flush_folder(const std::filesystem::path& folder);
 
+/// Throws what writing the file would throw: called before long work, whose result it is for.
+void require_writable(const std::filesystem::path& path);
+
 /// Writes the whole content and commits.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 

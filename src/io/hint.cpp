@@ -91,7 +91,40 @@ std::string after_the_limit(const Result& result, const Options& options) {
   return one_of(remedies);
 }
 
+bool look_transposed(const Result& result) {
+  constexpr std::size_t by_far = 10;
+  return result.dimension > 0 && result.dimension >= by_far * std::max(result.rows, result.columns);
+}
+
+/// Whether P is nearly a b' / mass, the only plan of a problem with one row or column and the limit for large epsilon:
+/// KL(P | a b' / mass), relative to the mass, is less than 2 d^2 for d = 5 % of the mass (Pinsker's inequality).
+bool is_nearly_the_product(const Result& result, double epsilon) {
+  if (result.status != Status::converged || result.rows < 2 || result.columns < 2) return false;
+  constexpr double near = 2 * 0.05 * 0.05;
+  const double mass = result.mass * static_cast<double>(result.targets);
+  const double price = (result.cost.kl_objective - result.cost.linear) / (epsilon * mass);
+  const double divergence = price + 1 - result.mass + std::log(result.mass);
+  // What rounding leaves of the differences above.
+  const double rounding = 1e-14 * (std::abs(result.cost.linear) / (epsilon * mass) + result.mass);
+  return divergence < near && rounding < near;
+}
+
 }  // namespace
+
+std::vector<std::string> doubts_about_problem(const Result& result, double epsilon) {
+  std::vector<std::string> doubts;
+  if (look_transposed(result)) {
+    doubts.push_back(
+        fmt::format("{} and {} points with {} coordinates each: a row is a point; are the files transposed?",
+                    result.rows, result.columns, result.dimension));
+  }
+  if (result.privacy.mechanism.empty() && is_nearly_the_product(result, epsilon)) {
+    doubts.emplace_back(
+        "the plan is within 5 % of the product a b', which ignores the costs: epsilon is large beside their "
+        "differences");
+  }
+  return doubts;
+}
 
 std::string hint(const Result& result, const Options& options) {
   if (result.status == Status::diverged) return after_divergence(result, options);

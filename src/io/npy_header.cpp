@@ -192,7 +192,7 @@ std::span<const std::byte> find_dictionary(std::span<const std::byte> start, std
     return InputError(name, "too short to hold a .npy header (" + std::to_string(start.size()) + " bytes)", kSaveAgain);
   };
   if (start.size() >= 4 && begins_with("PK\x03\x04")) {
-    throw InputError(name, "not a .npy file but a .npz archive", "save one array alone: np.save(path, x)");
+    throw InputError(name, "not a .npy file but a .npz archive", "save only one array: np.save(path, x)");
   }
   if (!begins_with(kMagic)) throw InputError(name, "not a .npy file", "write it with np.save(path, x)");
   if (start.size() < kMagic.size() + 2) throw too_short();

@@ -70,7 +70,7 @@ OutputFolder::OutputFolder(const fs::path& path, std::span<const std::string> na
     repair(path_);
     require_files_to_fit(path_, names);
     const OutputSet never_committed(path_, new_staging_name());
-    const AtomicFile never_written(never_committed.staging() / "proof");
+    require_writable(never_committed.staging() / "proof");
   } catch (const InputError& cause) {
     remove_quietly(made_);
     throw InputError(name, "cannot be written to", cause.what());

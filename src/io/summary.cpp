@@ -125,6 +125,12 @@ void add_what_ran(OrderedJson& json, const Result& result, const Options& option
   json["rows"] = result.rows;
   json["columns"] = result.columns;
   json["targets"] = result.targets;
+  if (result.dimension > 0) json["dimension"] = result.dimension;
+  if (!result.metric.empty()) json["metric"] = result.metric;
+  if (result.largest_cost > 0) {
+    json["largest_cost"] = result.largest_cost;
+    json["largest_cost_is_bound"] = result.largest_cost_is_bound;
+  }
   json["topology"] = result.topology;
   json["transport"] = result.transport;
   json["method"] = result.method;
@@ -179,6 +185,7 @@ std::string summary_json(const Result& result, const Options& options, double ep
   json["status"] = name_of(result.status);
   if (result.status == Status::client_lost) json["lost_clients"] = result.lost_clients;
   if (const std::string what_to_try = hint(result, options); !what_to_try.empty()) json["hint"] = what_to_try;
+  if (const auto doubts = doubts_about_problem(result, epsilon); !doubts.empty()) json["notes"] = doubts;
   json["iterations"] = result.iterations;
   json["exchanges"] = result.exchanges;
   json["error"] = errors_json(result.norm, result.error);

@@ -14,7 +14,7 @@ std::string sums_sentence(const SumsSeen& seen) {
   if (are_rows_determined(seen)) {
     text += ": the others' rows are determined in principle";
   } else if (unknown > 0) {
-    text += ": too few to determine the others' rows by counting alone, which is no guarantee";
+    text += ": too few to determine the others' rows by counting, which is no guarantee";
   }
   if (seen.sums.matrices > 0) {
     text += fmt::format("; {} of the sums were matrices, {} give the others' rows away", seen.sums.matrices,

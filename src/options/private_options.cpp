@@ -84,7 +84,7 @@ std::vector<OptionEntry> marginal_options() {
        .flags = "--colluding",
        .member = &Options::colluding,
        .group = "Policy private",
-       .help = "Mechanism marginal: clients assumed to pool what they know; the others' noise alone must suffice",
+       .help = "Mechanism marginal: clients assumed to pool what they know; the noise of the others must suffice",
        .range = {.least = 0,
                  .most = kMostClients,
                  .wrong = "{} are too many",

@@ -37,11 +37,11 @@ std::vector<OptionEntry> stopping_options() {
        .flags = "--tolerance,--tol",
        .member = &Options::tolerance,
        .group = "Stopping",
-       .help = "Marginal error to reach, a share of the total mass; 0 runs the whole budget",
+       .help = "Marginal error to reach, a share of the total mass; 0: go on until --max-iterations",
        .range = {.least = 0,
                  .most = OptionRange::kFinite,
                  .wrong = "{} is not a tolerance",
-                 .right = "give 0 (run the whole budget) or a positive number"},
+                 .right = "give 0 (go on until `max_iterations`) or a positive number"},
        .is_common = true,
        .in_summary = true},
       {.field = "norm",
@@ -87,7 +87,7 @@ std::vector<OptionEntry> arithmetic_options() {
        .flags = "--passes",
        .member = &Options::passes,
        .group = "How",
-       .help = "Reads of the kernel per iteration: fused one, two two",
+       .help = "How often the kernel is read per iteration; fused: once; two: twice",
        .is_common = true,
        .in_summary = true},
       {.field = "stabilization",
@@ -231,8 +231,8 @@ std::vector<OptionEntry> policy_options() {
        .flags = "--policy",
        .member = &Options::policy,
        .group = "Clients",
-       .help = "What may leave a client; open: everything, in plain; sums: sums over all clients alone; "
-               "private: releases with noise alone",
+       .help = "What may leave a client; open: everything, in plain; sums: only sums over all clients; "
+               "private: only releases with noise",
        .is_common = true,
        .in_summary = true},
       {.field = "share_matrices",
@@ -303,7 +303,7 @@ std::vector<OptionEntry> output_options() {
        .flags = "--keep-local",
        .member = &Options::keep_local,
        .group = "Output",
-       .help = "f is not gathered: every client writes its rows alone, f-0.npy, f-1.npy, ...",
+       .help = "f is not gathered: every client writes only its own rows, f-0.npy, f-1.npy, ...",
        .is_common = true},
   };
 }

@@ -157,11 +157,11 @@ void require_symmetry(const CheckedProblem& checked, bool may_be_symmetric) {
         : problem.parts.initial_g ? problem.names.initial_g
                                   : problem.names.cost,
         "gives clients other columns than rows, but all-to-all and async with costs in parts need the same",
-        "use `topology` row-reduce, which needs rows alone");
+        "use `topology` row-reduce, which needs only rows");
   }
   throw InputError(problem.names.cost,
                    "is given in parts and is not symmetric, but all-to-all and async need its columns",
-                   "use `topology` row-reduce, which needs rows alone");
+                   "use `topology` row-reduce, which needs only rows");
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ void compare(const Problem& problem, const Shape& mine, const Shape& other, std:
   };
   const auto alike = [&](double x, double y, const std::string& culprit) {
     if (x != y) {
-      throw InputError(culprit, x != 0 ? "is this client's part alone" : "is the whole",
+      throw InputError(culprit, x != 0 ? "is only this client's part" : "is the whole",
                        fmt::format("with client {} it is otherwise", other_client));
     }
   };
@@ -161,7 +161,7 @@ std::size_t total(const std::vector<Shape>& shapes, double Shape::*size) {
 
 [[noreturn]] void refuse_rows_without_columns(const std::string& name) {
   throw InputError(name, "is given in parts, but all-to-all and async need all costs of a column",
-                   "use `topology` row-reduce, which needs rows alone, or one file of points that are rows and columns "
+                   "use `topology` row-reduce, which needs only rows, or one file of points that are rows and columns "
                    "at once");
 }
 

@@ -45,7 +45,7 @@ Disclosures of_marginal(const TopologyEntry& /*topology*/, bool has_server) {
   all.remarks = {
       kEverythingSeen,
       {"Two clients",
-       "Each subtracts its own part, noise included, and has the other's with that one's noise alone: "
+       "Each subtracts its own part, noise included, and has the other's with only that one's noise: "
        "the summary says what epsilon that is. `colluding` 1 makes up for it."},
       {"Collusion",
        "Clients that pool what they know take their own noise off the sum. With `colluding` t, the noise of any "

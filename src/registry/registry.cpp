@@ -129,7 +129,7 @@ Registry<TransportEntry>& transports() {
 Registry<PolicyEntry>& policies() {
   static Registry<PolicyEntry> entries = {
       policy("open", "every message may leave, as it is", kOpen, false),
-      policy("sums", "data leaves in sums over all clients alone, behind masks", kSums, true),
+      policy("sums", "data leaves only inside sums over all clients, behind masks", kSums, true),
       PolicyEntry{.name = "private",
                   .sentence = kReleases,
                   .make = {},

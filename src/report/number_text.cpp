@@ -12,11 +12,11 @@ namespace fedsinkhorn::report {
 
 std::string count_text(std::uint64_t count) { return grouped(count); }
 
-std::string number_text(double value) {
+std::string number_text(double value, int digits) {
   if (std::isnan(value)) return "not known";
   const double size = std::abs(value);
-  if (value == 0 || (size >= 1e-3 && size < 1e6) || std::isinf(value)) return fmt::format("{:.6g}", value);
-  const std::string text = fmt::format("{:.5e}", value);
+  if (value == 0 || (size >= 1e-3 && size < 1e6) || std::isinf(value)) return fmt::format("{:.{}g}", value, digits);
+  const std::string text = fmt::format("{:.{}e}", value, digits - 1);
   const std::size_t e = text.find('e');
   std::string mantissa = text.substr(0, e);
   while (mantissa.back() == '0') mantissa.pop_back();

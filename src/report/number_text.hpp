@@ -10,8 +10,8 @@ namespace fedsinkhorn::report {
 
 /// "12,345".
 [[nodiscard]] std::string count_text(std::uint64_t count);
-/// Six digits, small and large ones as m x 10^e; "not known" for NaN.
-[[nodiscard]] std::string number_text(double value);
+/// Small and large ones as m x 10^e; "not known" for NaN.
+[[nodiscard]] std::string number_text(double value, int digits = 6);
 /// "1.24 ms", "3.5 s", "2 min 5 s".
 [[nodiscard]] std::string seconds_text(double seconds);
 

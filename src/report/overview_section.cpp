@@ -1,6 +1,8 @@
 // What was solved, and how it ended.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "report/number_text.hpp"
 #include "report/sections.hpp"
 
@@ -28,25 +30,39 @@ Outcome outcome_of(const Json& summary) {
 
 Facts problem_facts(const Json& summary) {
   Facts facts{"Problem", {}};
+  const double epsilon = number(summary, "epsilon");
   facts.values = {{"rows", count_text(count(summary, "rows"))},
                   {"columns", count_text(count(summary, "columns"))},
-                  {"targets", count_text(count(summary, "targets"))},
-                  {"epsilon", number_text(number(summary, "epsilon"))},
-                  {"kernel", text(summary, "kernel")},
-                  {"precision", text(summary, "precision")},
-                  {"tolerance", number_text(number(summary, "tolerance"))}};
+                  {"targets", count_text(count(summary, "targets"))}};
+  if (has(summary, "dimension")) {
+    facts.values.emplace_back(
+        "points", fmt::format("dimension {}, {}", count_text(count(summary, "dimension")), text(summary, "metric")));
+  }
+  facts.values.emplace_back("epsilon", number_text(epsilon));
+  if (has(summary, "largest_cost")) {
+    facts.values.emplace_back("epsilon / largest cost",
+                              (member(summary, "largest_cost_is_bound") == true ? "at least " : "") +
+                                  number_text(epsilon / number(summary, "largest_cost"), 2));
+  }
+  facts.values.emplace_back("tolerance", number_text(number(summary, "tolerance")));
+  facts.values.emplace_back("kernel", text(summary, "kernel"));
+  facts.values.emplace_back("precision", text(summary, "precision"));
   return facts;
 }
+
+/// The larger one of both sides. In a private run that of the columns is known alone.
+double worse_error(const Json& error) { return std::fmax(number(error, "a"), number(error, "b")); }
 
 Facts result_facts(const Json& summary) {
   const Json& cost = member(summary, "cost");
   const Json& error = member(summary, "error");
+  const std::string missing = text(summary, "policy") == "private" ? "not released" : "not computed";
+  const auto cost_text = [&](double value) { return std::isnan(value) ? missing : number_text(value); };
   Facts facts{"Result", {}};
-  facts.values = {{"cost <P, C>", number_text(number(cost, "linear"))},
-                  {"objective", number_text(number(cost, "objective"))},
-                  {"dual", number_text(number(cost, "dual"))},
-                  {fmt::format("error of the rows ({})", text(error, "norm")), number_text(number(error, "a"))},
-                  {fmt::format("error of the columns ({})", text(error, "norm")), number_text(number(error, "b"))}};
+  facts.values = {{"cost <P, C>", cost_text(number(cost, "linear"))},
+                  {"objective", cost_text(number(cost, "objective"))},
+                  {"dual", cost_text(number(cost, "dual"))},
+                  {fmt::format("marginal error ({})", text(error, "norm")), number_text(worse_error(error), 3)}};
   return facts;
 }
 
@@ -73,8 +89,13 @@ std::optional<Section> overview_section(const RunRecord& run) {
   Section section{"overview", "What was solved"};
   section.outcomes.push_back(outcome_of(summary));
   if (has(summary, "hint")) section.paragraphs.push_back(text(summary, "hint"));
+  if (has(summary, "notes")) {
+    for (const Json& note : array(summary, "notes")) {
+      if (note.is_string()) section.paragraphs.push_back("Note: " + note.get<std::string>());
+    }
+  }
   if (has(summary, "precision_is_reduced") && member(summary, "precision_is_reduced") == true) {
-    section.paragraphs.emplace_back("The precision was reduced: the result is right to that precision alone.");
+    section.paragraphs.emplace_back("The precision was reduced: the result is right only to that precision.");
   }
   section.facts = {problem_facts(summary), result_facts(summary), way_facts(summary)};
   return section;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "report/svg.hpp"
@@ -48,16 +49,23 @@ void write_section(Out out, const Section& section, bool has_library) {
   for (const Facts& facts : section.facts) {
     fmt::format_to(out, "<div{}>{}</div>\n", id_attribute(facts.id), facts_html(facts));
   }
+  if (section.has_pairs) fmt::format_to(out, "<div class=\"pairs\">\n");
   for (const Chart& chart : section.charts) {
     const bool has_something = has_library || !chart.picture.empty() || !chart.data.header.empty();
     if (has_something) write_chart(out, chart, has_library);
   }
+  if (section.has_pairs) fmt::format_to(out, "</div>\n");
   for (const Table& table : section.tables) {
     fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"{}>{}</div>\n",
                    escaped(table.caption), id_attribute(table.id), table_html(table));
   }
   for (const std::string& text : section.closing) fmt::format_to(out, "<p>{}</p>\n", escaped(text));
   fmt::format_to(out, "</section>\n");
+}
+
+/// Whether any cell of the column is a number: then its header stands on the right, too.
+bool has_numbers(const Table& table, std::size_t column) {
+  return std::ranges::any_of(table.rows, [&](const std::vector<Cell>& row) { return row.at(column).is_number; });
 }
 
 /// JSON within a script element: nothing in it may look like the element's end.
@@ -81,7 +89,10 @@ std::string table_html(const Table& table) {
   // The span stays in view where a wide table is scrolled.
   if (!table.caption.empty()) fmt::format_to(out, "<caption><span>{}</span></caption>", escaped(table.caption));
   html += "<thead><tr>";
-  for (const std::string& name : table.header) fmt::format_to(out, "<th scope=\"col\">{}</th>", escaped(name));
+  for (std::size_t k = 0; k < table.header.size(); ++k) {
+    const char* alike = has_numbers(table, k) ? " class=\"number\"" : "";
+    fmt::format_to(out, "<th scope=\"col\"{}>{}</th>", alike, escaped(table.header[k]));
+  }
   html += "</tr></thead>\n<tbody>";
   for (const std::vector<Cell>& row : table.rows) {
     html += "<tr>";

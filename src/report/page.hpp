@@ -60,6 +60,7 @@ struct Section {
   std::vector<Chart> charts{};
   std::vector<Table> tables{};
   std::vector<std::string> closing{};  ///< paragraphs after the tables
+  bool has_pairs = false;              ///< two charts stand side by side where there is room
 };
 
 struct Page {

@@ -45,7 +45,7 @@ Chart flow_chart(const PlanFlow& flow) {
           ? "Every pixel moves in a straight line to the mean of the pixels that its mass is sent to; a slider "
             "shows the way. The darker, the more mass. Grey: the target image."
           : "Every point moves in a straight line to the mean of the targets that its mass is sent to; a slider "
-            "shows the way. Grey: the targets.",
+            "shows the way. The colour of a point says where it started. Small and grey: the targets.",
       Json::object(),
       {}};
   chart.spec = {{"kind", "flow"},
@@ -89,6 +89,7 @@ std::optional<Section> plan_section(const RunRecord& run) {
   if (!view.note.empty()) section.paragraphs.push_back(view.note);
   if (view.flow && !view.flow->source.empty()) section.charts.push_back(flow_chart(*view.flow));
   if (!view.cells.mass.empty()) section.charts.push_back(cells_chart(view.cells));
+  section.has_pairs = true;
   return section;
 }
 

@@ -42,10 +42,11 @@ std::optional<Section> prediction_section(const RunRecord& run) {
     const Json& both = member(explain, one.key);
     const double predicted = number(both, "predicted");
     const double measured = number(both, "measured");
-    const double ratio = predicted > 0 ? measured / predicted : std::nan("");
+    const bool was_measured = measured > 0 || predicted == 0;
+    const double ratio = predicted > 0 && was_measured ? measured / predicted : std::nan("");
     table.rows.push_back({{one.name},
                           {amount_text(predicted, one.are_bytes), true},
-                          {amount_text(measured, one.are_bytes), true},
+                          {was_measured ? amount_text(measured, one.are_bytes) : "not measured", true},
                           number_cell(ratio)});
     names.push_back(one.name);
     ratios.push_back(number_or_null(ratio));

@@ -47,7 +47,7 @@ Facts sums_facts(const Json& privacy) {
           {{"numbers seen by every client", count_text(count(privacy, "sums_seen"))},
            {"numbers unknown to a client", count_text(count(privacy, "unknown"))},
            {"the others' rows are determined in principle",
-            member(privacy, "rows_are_determined").get<bool>() ? "yes" : "not by counting alone"}}};
+            member(privacy, "rows_are_determined").get<bool>() ? "yes" : "not by counting"}}};
 }
 
 Facts guarantee_facts(const Json& privacy) {

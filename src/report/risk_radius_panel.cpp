@@ -262,7 +262,7 @@ void write_radius_panel(Out out, const RiskPictureData& data) {
     write_heading(out, kMargin, kRadiusTop, "Worst case against the radius",
                   drawing.points.size() > 1
                       ? "shaded: up to the bound on what any distribution within the radius can lose"
-                      : "one radius alone; shaded: up to the upper bound; dotted: the slope, λ");
+                      : "one radius; shaded: up to the upper bound; dotted: the slope, λ");
     write_axes(out, kRadiusPlot, drawing.radius, drawing.loss, "radius (largest mean cost of moving a day)",
                measure_text(data.cvar_level));
     write_curve(out, result, drawing);

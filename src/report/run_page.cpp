@@ -25,9 +25,10 @@ std::string lead_of(const RunRecord& run) {
                        count_text(count(summary, "columns")), count_text(count(summary, "client_count")));
   }
   const std::uint64_t clients = count(summary, "client_count");
-  return fmt::format("{} x {}, epsilon {}, {} by {} client{}.", count_text(count(summary, "rows")),
-                     count_text(count(summary, "columns")), number_text(number(summary, "epsilon")),
-                     text(summary, "topology"), count_text(clients), clients == 1 ? "" : "s");
+  return fmt::format(
+      "{} x {}, epsilon {}, {}.", count_text(count(summary, "rows")), count_text(count(summary, "columns")),
+      number_text(number(summary, "epsilon")),
+      clients == 1 ? "one client" : fmt::format("{} clients, {}", count_text(clients), text(summary, "topology")));
 }
 
 Table runs_table(const std::vector<RunRecord>& runs, std::vector<std::string>& notes) {

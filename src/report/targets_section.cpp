@@ -1,6 +1,8 @@
 // Several targets: each with its cost and error.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "report/number_text.hpp"
 #include "report/sections.hpp"
 
@@ -11,19 +13,18 @@ std::optional<Section> targets_section(const RunRecord& run) {
   const Json& targets = array(run.summary, "per_target");
   Section section{"targets", "Targets"};
   constexpr std::size_t most = 100;
-  Table table{
-      "Targets", {"target", "status", "iterations", "cost <P, C>", "error of the rows", "error of the columns"}, {}};
+  Table table{"Targets", {"target", "status", "iterations", "cost <P, C>", "marginal error"}, {}};
   Json names = Json::array();
   Json costs = Json::array();
   for (std::size_t k = 0; k < targets.size() && k < most; ++k) {
     const Json& target = targets[k];
     const double cost = number(member(target, "cost"), "linear");
+    const Json& error = member(target, "error");
     table.rows.push_back({count_cell(k),
                           {text(target, "status")},
                           count_cell(count(target, "iterations")),
                           number_cell(cost),
-                          number_cell(number(member(target, "error"), "a")),
-                          number_cell(number(member(target, "error"), "b"))});
+                          number_cell(std::fmax(number(error, "a"), number(error, "b")))});
     names.push_back(std::to_string(k));
     costs.push_back(number_or_null(cost));
   }

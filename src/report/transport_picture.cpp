@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -207,7 +208,7 @@ struct ErrorPoint {
   double log_error = 0;
 };
 
-/// log10 of the larger error. Long traces are thinned to what the plot's width can show; both ends are kept.
+/// log10 of the errors. Long traces are thinned to what the plot's width can show; both ends are kept.
 std::vector<ErrorPoint> error_curve(std::span<const TraceRow> trace) {
   constexpr std::size_t kMost = 800;
   std::vector<ErrorPoint> curve;
@@ -218,6 +219,23 @@ std::vector<ErrorPoint> error_curve(std::span<const TraceRow> trace) {
     curve.push_back({static_cast<double>(trace[k].iteration), std::log10(error)});
   }
   return curve;
+}
+
+/// Dotted lines where a level of epsilon begins, the first one excepted: there the error jumps.
+void write_levels(Out out, std::span<const TraceRow> trace, const std::function<double(double)>& screen_x) {
+  std::string lines;
+  for (std::size_t k = 1; k < trace.size(); ++k) {
+    if (trace[k].epsilon == trace[k - 1].epsilon) continue;
+    const double x = screen_x(static_cast<double>(trace[k].iteration));
+    lines += fmt::format("M{:.1f} {:.1f}V{:.1f}", x, kPlotTop, kPlotBottom);
+  }
+  if (lines.empty()) return;
+  fmt::format_to(out, "<path class=\"levels\" d=\"{}\" stroke=\"{}\" stroke-dasharray=\"2 3\"/>\n", lines, kMuted);
+  fmt::format_to(
+      out,
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\" font-size=\"13\" fill=\"{}\">dotted: a new level of "
+      "ε begins</text>\n",
+      kPlotRight, kPlotTop - 12, kMuted);
 }
 
 void write_convergence(Out out, const TransportPictureData& data) {
@@ -275,7 +293,7 @@ void write_convergence(Out out, const TransportPictureData& data) {
                  "<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" text-anchor=\"middle\" font-size=\"14\">L1 "
                  "error (log₁₀ scale)</text>\n",
                  kMargin + 6, (kPlotTop + kPlotBottom) / 2);
-
+  write_levels(out, data.trace, screen_x);
   if (has_tolerance) {
     // The label is at the left, where the curve is still far above.
     const double y = screen_y(std::log10(data.tolerance));
@@ -301,10 +319,6 @@ void write_convergence(Out out, const TransportPictureData& data) {
 
 // ---------------------------------------------------------------------------------------------------- figures
 
-std::string final_error(std::span<const TraceRow> trace) {
-  return trace.empty() ? "–" : scientific(trace.back().error_b);
-}
-
 void write_figures(Out out, const TransportPictureData& data) {
   constexpr double kRowHeight = 36;
   const double right = kWidth - kMargin;
@@ -313,7 +327,7 @@ void write_figures(Out out, const TransportPictureData& data) {
       {"target points m", grouped(data.target.size() / 2)},
       {"regularisation ε", scientific(data.epsilon)},
       {"iterations", grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(data.iterations, 0)))},
-      {"final L1 error", final_error(data.trace)},
+      {"marginal error (L1)", scientific(data.error)},
       {"transport cost ⟨P, C⟩", fmt::format("{:.6g}", data.linear_cost)},
   }};
   fmt::format_to(out, "<g class=\"figures\">\n");

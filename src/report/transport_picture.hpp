@@ -16,10 +16,11 @@ struct TransportPictureData {
   std::span<const double> source{};   ///< n x 2, y upwards
   std::span<const double> moved{};    ///< n x 2: destination of each source point, see barycentric_projection
   std::span<const double> target{};   ///< m x 2, in grey behind the last frame
-  std::span<const TraceRow> trace{};  ///< L1 errors; the larger of the two is drawn
+  std::span<const TraceRow> trace{};  ///< L1 errors; that of the columns is drawn
   double tolerance = 0;               ///< a dashed line; 0 for none
   double epsilon = 0;
   std::int64_t iterations = 0;
+  double error = 0;        ///< of the plan, L1
   double linear_cost = 0;  ///< <P, C>
 };
 

@@ -9,6 +9,7 @@
 #include "solve/client_checks.hpp"
 #include "solve/gather_result.hpp"
 #include "solve/memory_needs.hpp"
+#include "solve/summarize.hpp"
 
 namespace fedsinkhorn {
 namespace {
@@ -48,6 +49,7 @@ Result summarize_released(const CheckedProblem& problem, const Options& options,
   result.rows = problem.rows.given;
   result.columns = problem.columns.given;
   result.targets = problem.targets;
+  describe_points(problem, result);
   result.norm = options.norm;
   result.error = {kUnknown, released.error_b};
   result.exact_error = {kUnknown, kUnknown};

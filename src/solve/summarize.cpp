@@ -4,6 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "core/names.hpp"
+#include "cost/points_input.hpp"
+#include "registry/registry.hpp"
+
 namespace fedsinkhorn {
 namespace {
 
@@ -25,7 +29,24 @@ Costs sum(const Costs& x, const Costs& y) {
           x.kl_objective + y.kl_objective};
 }
 
+void describe_costs(const CheckedProblem& problem, const Options& options, Result& result) {
+  describe_points(problem, result);
+  const PointsInput* points = problem.costs->points();
+  const CostShape here = problem.costs->shape();
+  const bool has_all = here.rows == problem.rows.given && here.columns == problem.columns.given;
+  const bool is_exact = !problem.costs_from_points && !policy_of(options).keeps_apart;
+  result.largest_cost = points != nullptr && has_all ? points->far_cost() : problem.largest_cost;
+  result.largest_cost_is_bound = !is_exact && !(points != nullptr && has_all);
+}
+
 }  // namespace
+
+void describe_points(const CheckedProblem& problem, Result& result) {
+  const PointsInput* points = problem.costs->points();
+  if (points == nullptr) return;
+  result.dimension = points->shape().dimension;
+  result.metric = name_of(points->clouds().metric);
+}
 
 Result summarize(const CheckedProblem& problem, const Options& options, std::span<const Outcome> outcomes,
                  std::span<const Evaluation> evaluations) {
@@ -33,6 +54,7 @@ Result summarize(const CheckedProblem& problem, const Options& options, std::spa
   result.rows = problem.rows.given;
   result.columns = problem.columns.given;
   result.targets = problem.targets;
+  describe_costs(problem, options, result);
   result.mass = problem.as_given(problem.mass);
   result.mass_rescaled = problem.mass_rescaled;
   result.is_normalized = options.normalize;

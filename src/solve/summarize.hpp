@@ -13,6 +13,9 @@ namespace fedsinkhorn {
 [[nodiscard]] Result summarize(const CheckedProblem& problem, const Options& options, std::span<const Outcome> outcomes,
                                std::span<const Evaluation> evaluations);
 
+/// Where costs come from: dimension and metric. Other clients may know what this one has not got.
+void describe_points(const CheckedProblem& problem, Result& result);
+
 /// NaN, if a client was lost before costs were evaluated.
 [[nodiscard]] std::vector<Evaluation> unknown_evaluations(std::size_t count);
 

@@ -181,7 +181,7 @@ std::string live_status(const LiveState& state) {
 }
 
 Page live_page(const RunDescription& run, const LiveState& state) {
-  Page page{run.title, "This page follows the run, and ends with it. The run itself serves it, to this machine alone."};
+  Page page{run.title, "This page follows the run, and ends with it. The run itself serves it, only to this machine."};
   page.events = "events";
   Section overview{"overview", "Progress"};
   overview.facts = {live_facts(run, state), Facts{"Problem", run.facts}};

@@ -66,7 +66,8 @@ WatchAddress parse_watch_address(std::string_view text) {
   WatchAddress address;
   address.host = is_localhost(host) ? address.host : std::string(host);
   if (!is_ipv4_loopback(address.host) && !is_ipv6_loopback(address.host)) {
-    throw InputError("--watch", fmt::format("'{}' is no address of this machine alone", printable_word(text)),
+    throw InputError("--watch",
+                     fmt::format("'{}' is no address that only this machine can reach", printable_word(text)),
                      "use 127.0.0.1 or ::1, with or without :PORT; from elsewhere, a tunnel by ssh -L reaches it");
   }
   if (port) {

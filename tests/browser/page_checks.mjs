@@ -74,6 +74,39 @@ async function badChartText(page) {
   }), SMALLEST_TEXT);
 }
 
+/// Headers stand above their columns: numbers and their header on the right.
+async function misplacedHeaders(page) {
+  return page.evaluate(() => [...document.querySelectorAll('table:not(.facts)')].flatMap((table) => {
+    const isRight = (cell) => getComputedStyle(cell).textAlign === 'right';
+    const row = table.querySelector('tbody tr');
+    if (!row) return [];
+    return [...table.querySelectorAll('thead th')]
+      .filter((head, column) => isRight(row.children[column]) !== isRight(head))
+      .map((head) => `the header "${head.textContent}" is not above its column`);
+  }));
+}
+
+/// A table that is wider than its box shows that at the edge: a shadow that stays, and a cover that scrolls away.
+async function hiddenScrolling(page) {
+  return page.evaluate(() => [...document.querySelectorAll('.scroll')]
+    .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
+    .filter((box) => {
+      const { backgroundImage, backgroundAttachment } = getComputedStyle(box);
+      const isCovered = getComputedStyle(box.firstElementChild).backgroundColor !== 'rgba(0, 0, 0, 0)';
+      return isCovered || !backgroundImage.includes('gradient') || !/local.*scroll/.test(backgroundAttachment);
+    })
+    .map((box) => `nothing shows that "${box.getAttribute('aria-label')}" scrolls`));
+}
+
+/// On a desk the plan fills its cards.
+async function emptyCards(page) {
+  return page.evaluate(() => [...document.querySelectorAll('#plan figure')]
+    .filter((card) => card.querySelector('.plot svg'))
+    .map((card) => [card, card.querySelector('.plot svg').getBoundingClientRect().width / card.clientWidth])
+    .filter(([, share]) => share < 0.7)
+    .map(([card, share]) => `${card.querySelector('figcaption').textContent}: fills ${Math.round(100 * share)} %`));
+}
+
 /// The elements that Tab does not reach. Tab is pressed as often as there are such elements, and some more.
 async function unreachable(page) {
   const count = await page.evaluate(() => {
@@ -114,7 +147,10 @@ async function checkInWindow(browser, path, size, theme, tally, screenshots) {
   await tally.check(`${label}: no sideways scrolling`, () => sidewaysScrolling(page));
   await tally.check(`${label}: charts are drawn`, () => emptyCharts(page));
   await tally.check(`${label}: text in charts`, () => badChartText(page));
+  await tally.check(`${label}: the plan fills its cards`, () => emptyCards(page));
   await openDetails(page);
+  await tally.check(`${label}: headers above their columns`, () => misplacedHeaders(page));
+  await tally.check(`${label}: tables that scroll show it`, () => hiddenScrolling(page));
   await tally.check(`${label}: no sideways scrolling with open tables`, () => sidewaysScrolling(page));
   await tally.check(`${label}: everything can be reached by Tab`, () => unreachable(page));
   await tally.check(`${label}: axe`, () => axeViolations(page));

@@ -62,6 +62,7 @@ function convergence() {
       { name: 'columns', points: range(120, (i) => [i * 10, i > 60 && i < 66 ? null : error(0.21, i)]) },
     ],
     rules: [{ y: 1e-9, name: 'tolerance' }],
+    levels: [{ x: 0, name: 'epsilon 0.1' }, { x: 400, name: 'epsilon 0.01' }, { x: 420, name: 'epsilon 0.001' }],
   };
 }
 

@@ -15,7 +15,7 @@ async function missingTexts(page, chart, wanted) {
 async function numbersAreReadable(page) {
   return [
     ...await missingTexts(page, 'convergence', ['10⁻¹⁰', 'tolerance: 10⁻⁹', 'iteration', '1,000']),
-    ...await missingTexts(page, 'convergence', ['L1 error of the marginals']),
+    ...await missingTexts(page, 'convergence', ['L1 error of the marginals', 'epsilon 0.01']),
     ...await missingTexts(page, 'clients', ['time (ms)', '40']),
     ...await missingTexts(page, 'traffic', ['100\u00a0kB', '10\u00a0MB', 'bytes sent']),
     ...await missingTexts(page, 'memory', ['memory (MB)', '900\u00a0kB']),
@@ -99,6 +99,28 @@ async function legendToggles(page) {
   if (without === before || pressed !== 'false') problems.push('a series could not be switched off');
   if (again !== before) problems.push('a series could not be switched on again');
   return problems;
+}
+
+/// Names of levels stand beside each other: one that would cover another is left out. The first level needs no line.
+async function levelsAreMarked(page) {
+  const texts = await textsOf(page, 'convergence');
+  const lines = await page.$$eval('[data-chart="convergence"] path[stroke-dasharray]', (paths) => (
+    paths.map((path) => path.getBoundingClientRect()).filter((box) => box.height > 150 && box.width < 3).length));
+  const crowded = texts.filter((text) => ['epsilon 0.1', 'epsilon 0.001'].includes(text));
+  return [...(lines === 2 ? [] : [`${lines} lines for two levels`]), ...crowded.map((text) => `${text} is shown`)];
+}
+
+/// What is aimed at must not fill the gaps in what moves, and the legend shows more than one of the colours.
+async function targetsStayBehind(page) {
+  const { moving, target, colors } = await page.evaluate(() => {
+    const paths = [...document.querySelectorAll('[data-chart="flow"] path[fill="none"]')];
+    const width = (path) => Number(path.getAttribute('stroke-width'));
+    const swatches = document.querySelectorAll('figure:has([data-chart="flow"]) [data-key="moving"] circle');
+    return { target: width(paths[0]), moving: Math.min(...paths.slice(1).map(width)),
+      colors: new Set([...swatches].map((dot) => dot.getAttribute('fill'))).size };
+  });
+  return [...(target < 0.7 * moving ? [] : [`targets of ${target} px among points of ${moving} px`]),
+    ...(colors > 1 ? [] : ['the legend has one colour for all moving points'])];
 }
 
 async function sliderMoves(page) {
@@ -206,7 +228,8 @@ async function print(page, path) {
 }
 
 export async function checkSamples(browser, folder, tally, screenshots) {
-  const checks = { numbersAreReadable, rulesStandAtTheirValues, tooltipsSpeak, legendToggles, sliderMoves, playEnds,
+  const checks = { numbersAreReadable, rulesStandAtTheirValues, tooltipsSpeak, legendToggles,
+    levelsAreMarked, targetsStayBehind, sliderMoves, playEnds,
     fewerMotionsStep, themeFollows, resizes };
   const [sample, hostile] = [join(folder, 'sample.html'), join(folder, 'hostile.html')];
   await tally.check('sample: no errors while in use', () => withPage(browser, sample, async (page) => {

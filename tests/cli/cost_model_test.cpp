@@ -119,6 +119,9 @@ TEST_F(CostModelTest, WrongInputsAreOneLine) {
       {"plan --profile nowhere.json --rows 10", "nowhere.json"},
       {"plan --profile office --rows 10 --relative-epsilon 0", "--relative-epsilon"},
       {"calibrate --clients 0", "--clients"},
+      // At once: a calibration takes a minute.
+      {"calibrate --output nowhere/profile.json", "nowhere/profile.json: cannot be written"},
+      {"plan --profile office --rows 10 --picture nowhere/plan.svg", "nowhere/plan.svg: cannot be written"},
   };
   for (const auto& [command, named] : wrong) {
     SCOPED_TRACE(command);
@@ -211,6 +214,17 @@ TEST_F(ExplainTest, ShowsATable) {
   EXPECT_EQ(result.status, 0) << result;
   EXPECT_TRUE(mentions(result.out, "predicted")) << result;
   EXPECT_TRUE(mentions(result.out, "measured")) << result;
+}
+
+// A client, a process of its own, does not know what the others have sent.
+TEST_F(ExplainTest, WithSumsComparesOneClientWithOne) {
+  const std::string command =
+      "solve --cost C.npy --a a.npy --b b.npy --epsilon 0.2 --method sinkhorn --policy sums --tolerance 0 "
+      "--max-iterations 400 --explain --profile office --output results";
+  ASSERT_EQ(run_ranks({{3, words_of(command)}}, {.folder = folder_.path()}).status, 3);
+  const Json explain = read_json(folder_.path() / "results/summary.json").at("explain");
+  EXPECT_NEAR(explain.at("bytes_per_iteration").at("ratio").get<double>(), 1, 0.1) << explain;
+  EXPECT_TRUE(mentions(explain.at("notes").dump(), "of one client")) << explain;
 }
 
 TEST_F(ExplainTest, RefusesWhatMakesNoSense) {

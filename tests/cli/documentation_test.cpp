@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The arguments of every "build/fedsinkhorn ..." that stands alone and indented; a backslash continues a line.
+/// The arguments of every "fedsinkhorn ..." that stands alone and indented; a backslash continues a line.
 std::vector<std::string> commands_in(const fs::path& page) {
-  const std::string start = "    build/fedsinkhorn ";
+  const std::string start = "    fedsinkhorn ";
   std::ifstream file(page);
   std::vector<std::string> commands;
   std::string line;

@@ -232,13 +232,13 @@ TEST_P(EachClient, OverwritesNobodysInput) {
   expect_refused(result, {"--output d1", "would overwrite the input d1/g.npy"}, before);
 }
 
-// The refusal says what works with rows alone.
+// The refusal says what works with only rows.
 TEST_P(EachClient, LearnsThatAsyncNeedsColumns) {
   const auto before = snapshot(folder());
   const RunResult result =
       run_on(GetParam(), kClients,
              "solve --cost 'C-{client}.npy' --a 'a-{client}.npy' --epsilon 0.05 --topology async --output r");
-  expect_refused(result, {"async", "use --topology row-reduce, which needs rows alone"}, before);
+  expect_refused(result, {"async", "use --topology row-reduce, which needs only rows"}, before);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, EachClient, ::testing::ValuesIn(available_transports()),

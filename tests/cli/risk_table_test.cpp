@@ -46,7 +46,7 @@ TEST(RiskTable, SaysWhatAPersonWantsToKnow) {
         "difference     +0.015556349\n", "(a radius larger by 1 % raises the worst case by 7.78e-05)",
         "radius         0.02  (least 0, ", "without entropy, the worst case is in [0.015956349, 0.017956349]",
         "crash of 1950 ", "weight    2.5 %", " -> ", "to crash of ", "upper bound",
-        "3, policy sums; each sent up to 2 kB, data as masked sums alone", "written to     results"}) {
+        "3, policy sums; each sent up to 2 kB, data only as masked sums", "written to     results"}) {
     EXPECT_TRUE(has(table, text)) << text << "\n" << table;
   }
   EXPECT_FALSE(has(table, "warning"));

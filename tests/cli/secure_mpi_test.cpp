@@ -40,7 +40,8 @@ class SecureRanks : public SecureTest {
     std::ranges::sort(lines, {}, [&](const std::string& line) { return line.find(reason) == std::string::npos; });
     ASSERT_EQ(lines.size(), 2U);
     EXPECT_NE(lines[0].find(reason), std::string::npos);
-    EXPECT_EQ(lines[1], "fedsinkhorn: client 2 cannot go on; the reason stays with it");
+    EXPECT_EQ(lines[1],
+              "fedsinkhorn: client 2 cannot go on; the reason is not shared: see the standard error of client 2");
     EXPECT_EQ(snapshot(folder()), before);
   }
 };

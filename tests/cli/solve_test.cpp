@@ -322,7 +322,52 @@ TEST_F(SolveTest, AnIterationLimitIsAStatus) {
   EXPECT_GT(std::max(json["error"]["a"].get<double>(), json["error"]["b"].get<double>()), 1e-9);
 }
 
-TEST_F(SolveTest, ToleranceZeroRunsTheWholeBudget) {
+/// The line "  problem ..." of the table.
+std::string problem_line_of(const RunResult& result) {
+  const std::size_t at = result.out.find("  problem ");
+  return at == std::string::npos ? "" : result.out.substr(at, result.out.find('\n', at) - at);
+}
+
+TEST_F(SolveTest, TheTableSaysHowLargeEpsilonIs) {
+  std::vector<double> x = random_values(60 * 2, 1);
+  std::vector<double> y = random_values(50 * 2, 2);
+  x[0] = x[1] = -3;  // the farthest pair: a squared distance of 50
+  y[4] = 2;
+  y[5] = 2;
+  write_npy(folder() / "X.npy", x, Shape{60, 2});
+  write_npy(folder() / "Y.npy", y, Shape{50, 2});
+  for (const std::string flags : {"", "--clients 3", "--clients 3 --policy sums"}) {
+    EXPECT_EQ(problem_line_of(run("solve --points X.npy Y.npy --epsilon 2.5 " + flags)),
+              "  problem      60 x 50, dimension 2, sqeuclidean, epsilon 2.5 (0.05 of the largest cost)");
+  }
+  std::vector<double> cost = random_values(60 * 50, 3);
+  cost[7] = -20;
+  cost[8] = std::numeric_limits<double>::infinity();
+  write_npy(folder() / "C.npy", cost, Shape{60, 50});
+  ASSERT_EQ(run("solve --cost C.npy --epsilon 1 --output r").status, 0);
+  const Json json = summary("r");
+  expect_contract(json);
+  EXPECT_EQ(json.at("largest_cost"), 20);
+  EXPECT_EQ(json.at("largest_cost_is_bound"), false);
+  EXPECT_EQ(problem_line_of(run("solve --cost C.npy --epsilon 1")),
+            "  problem      60 x 50, epsilon 1 (0.05 of the largest cost)");
+  // Each client tells the next power of two.
+  EXPECT_EQ(problem_line_of(run("solve --cost C.npy --epsilon 1 --clients 3 --policy sums")),
+            "  problem      60 x 50, epsilon 1 (at least 0.031 of the largest cost)");
+}
+
+TEST_F(SolveTest, TransposedPointsAndALargeEpsilonAreNoted) {
+  write_npy(folder() / "X.npy", random_values(2 * 500, 1), Shape{2, 500});
+  write_npy(folder() / "Y.npy", random_values(2 * 500, 2), Shape{2, 500});
+  const RunResult transposed = run("solve --points X.npy Y.npy --epsilon 0.1");
+  EXPECT_NE(transposed.out.find("are the files transposed?"), std::string::npos) << transposed;
+  write_npy(folder() / "C.npy", random_values(60 * 50, 3), Shape{60, 50});
+  const RunResult large = run("solve --cost C.npy --epsilon 10");
+  EXPECT_NE(large.out.find("product a b'"), std::string::npos) << large;
+  EXPECT_EQ(run("solve --cost C.npy --epsilon 0.1").out.find("  note "), std::string::npos);
+}
+
+TEST_F(SolveTest, ToleranceZeroGoesOnUntilTheIterationLimit) {
   struct Budget {
     int iterations;
     int check_every;
@@ -424,6 +469,7 @@ TEST_P(InterruptionTest, KeepsTheResultsSoFar) {
   EXPECT_TRUE(result.signal_sent);
   ASSERT_EQ(result.status, 130) << result;
   EXPECT_NE(result.out.find("interrupted"), std::string::npos) << result;
+  EXPECT_EQ(result.out.find(" nan"), std::string::npos) << "what was not computed is not a number" << result;
 
   Names expected = kResultFiles;
   expected.emplace_back("plan.npy");
@@ -888,7 +934,7 @@ TEST_F(CliTest, EveryCommandHasHelp) {
   const RunResult result = run("--help");
   EXPECT_EQ(result.status, 0);
   const Names names = subcommands(result.out);
-  for (const char* known : {"solve", "generate", "demo", "info"}) {
+  for (const char* known : {"solve", "generate", "demo", "info", "man", "completion"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), known), names.end()) << known;
   }
   for (const std::string& name : names) {
@@ -909,6 +955,20 @@ TEST_F(CliTest, HelpOfSolveNamesEveryFlag) {
         "--devices",   "--transport", "--output",         "--plan",        "--initial-g"}) {
     EXPECT_NE(help.find(flag), std::string::npos) << flag;
   }
+}
+
+TEST_F(CliTest, HelpEndsWithAnExampleThatWorks) {
+  const std::string help = run("solve --help").out;
+  const std::size_t example = help.find("\nExample:\n");
+  ASSERT_NE(example, std::string::npos) << help;
+  std::istringstream lines(help.substr(example + 10));
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line) && !line.empty(); ++count) {
+    ASSERT_TRUE(line.starts_with("  fedsinkhorn ")) << line;
+    EXPECT_EQ(run(line.substr(14)).status, 0) << line;
+  }
+  EXPECT_EQ(count, 2U);
+  EXPECT_TRUE(fs::exists(folder() / "solution/report.html"));
 }
 
 TEST_F(CliTest, DemoDrawsAPicture) {

@@ -111,5 +111,56 @@ TEST(Hint, ToleranceZeroMeansTheWholeBudget) {
   EXPECT_TRUE(names(hint(at_the_limit(), options), "--tolerance 0"));
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// Doubts about the problem
+
+/// Converged; the plan has this divergence from the product a b' / mass, relative to the mass.
+Result near_the_product(double divergence, double mass, double epsilon) {
+  Result result;
+  result.status = Status::converged;
+  result.rows = result.columns = 100;
+  result.mass = mass;
+  result.cost.linear = 0.3 * mass;
+  const double from_product = mass * divergence - mass * std::log(mass) - mass + mass * mass;
+  result.cost.kl_objective = result.cost.linear + epsilon * from_product;
+  return result;
+}
+
+TEST(Doubts, APlanThatIsAProductIsOne) {
+  for (const double mass : {1e-3, 1.0, 5000.0}) {
+    SCOPED_TRACE(mass);
+    for (const double epsilon : {1e-3, 1.0, 1e6}) {
+      const auto doubts = doubts_about_problem(near_the_product(0.001, mass, epsilon), epsilon);
+      ASSERT_EQ(doubts.size(), 1U) << epsilon;
+      EXPECT_TRUE(names(doubts[0], "epsilon is large")) << doubts[0];
+      EXPECT_TRUE(doubts_about_problem(near_the_product(0.01, mass, epsilon), epsilon).empty()) << epsilon;
+    }
+  }
+}
+
+TEST(Doubts, APlanThatCanOnlyBeAProductIsNone) {
+  Result result = near_the_product(0, 1, 1);
+  result.columns = 1;
+  EXPECT_TRUE(doubts_about_problem(result, 1).empty());
+}
+
+TEST(Doubts, WhatRoundingHidesIsNone) {
+  // epsilon is so small that the costs' last digits are larger than the entropy.
+  EXPECT_TRUE(doubts_about_problem(near_the_product(0, 1, 1e-15), 1e-15).empty());
+}
+
+TEST(Doubts, FewPointsOfManyCoordinatesAreOne) {
+  Result result = at_the_limit();
+  result.rows = result.columns = 2;
+  result.dimension = 2000;
+  const auto doubts = doubts_about_problem(result, 1);
+  ASSERT_EQ(doubts.size(), 1U);
+  EXPECT_TRUE(names(doubts[0], "2000 coordinates")) << doubts[0];
+  EXPECT_EQ(nlohmann::json::parse(summary_json(result, with_limit(1000), 1)).at("notes").at(0), doubts[0]);
+  result.rows = result.columns = 400;  // embeddings
+  EXPECT_TRUE(doubts_about_problem(result, 1).empty());
+  EXPECT_FALSE(nlohmann::json::parse(summary_json(result, with_limit(1000), 1)).contains("notes"));
+}
+
 }  // namespace
 }  // namespace fedsinkhorn

@@ -300,7 +300,7 @@ TEST(InitialG, ClientsThatDifferAreRefused) {
                  }),
                  "initial g: 10 rows of potentials; client 0 has 9");
   expect_all_say(complaints([](Problem& problem) { problem.parts.initial_g = true; }),
-                 "initial g: is this client's part alone; with client 0 it is otherwise");
+                 "initial g: is only this client's part; with client 0 it is otherwise");
 
   std::vector<Problem> one_has_it(3, owned.view());
   one_has_it[1] = with_start(owned, g, 2);

@@ -222,6 +222,55 @@ TEST_F(RunPageTest, OfSeveralRunsBadOnesAreSkippedWithTheirNames) {
   EXPECT_EQ(page.sections[0].charts.at(0).spec.at("series").size(), 3U);  // curves need no topology
 }
 
+TEST_F(RunPageTest, LevelsOfEpsilonAreMarked) {
+  write_run("run", made_summary());
+  write("run/trace.csv",
+        "iteration,seconds,error_a,error_b,epsilon\n1,0,.5,.5,0.01\n2,0,.5,.4,0.2\n3,0,.5,.1,0.2\n4,0,.5,.3,0.01\n");
+  const Page page = page_of("run");
+  const Section& convergence = *std::ranges::find(page.sections, "convergence", &Section::id);
+  const Json levels = Json::parse(
+      R"([{"x": 1.0, "name": "epsilon 0.01"}, {"x": 2.0, "name": "epsilon 0.2"}, {"x": 4.0, "name": "epsilon 0.01"}])");
+  EXPECT_EQ(convergence.charts.at(0).spec.at("levels"), levels);
+  EXPECT_TRUE(has(body_of(page), "Epsilon was lowered in levels, from 0.2 to 0.01"));
+  write("run/trace.csv", kTrace);
+  EXPECT_FALSE(has(body_of(page_of("run")), "levels"));
+}
+
+TEST_F(RunPageTest, ShowsOneErrorOfTheResult) {
+  write_run("run", made_summary());
+  const std::string body = body_of(page_of("run"));
+  EXPECT_TRUE(has(body, "marginal error (l1)</th><td>10⁻¹⁰</td>")) << body;
+  EXPECT_FALSE(has(body, "error of the rows (l1)"));
+}
+
+TEST_F(RunPageTest, WhatWasNotComputedIsSaid) {
+  Json summary = made_summary();
+  summary["status"] = "interrupted";
+  summary["cost"] = {{"linear", nullptr}, {"objective", nullptr}, {"dual", nullptr}};
+  write_run("run", summary);
+  EXPECT_EQ(occurrences(body_of(page_of("run")), "<td>not computed</td>"), 3U);
+  summary["policy"] = "private";
+  write_run("run", summary);
+  EXPECT_EQ(occurrences(body_of(page_of("run")), "<td>not released</td>"), 3U);
+}
+
+TEST_F(RunPageTest, SaysHowLargeEpsilonIsAndWhatLooksWrong) {
+  Json summary = made_summary();
+  summary.update({{"dimension", 2}, {"metric", "cosine"}, {"largest_cost", 5}, {"largest_cost_is_bound", true}});
+  summary["notes"] = {"are the files transposed?"};
+  write_run("run", summary);
+  const std::string body = body_of(page_of("run"));
+  for (const char* part : {"dimension 2, cosine", "at least 0.002", "Note: are the files transposed?"}) {
+    EXPECT_TRUE(has(body, part)) << part;
+  }
+}
+
+TEST_F(RunPageTest, HeadersOfNumbersStandWhereTheNumbersDo) {
+  const Table table{"", {"name", "size"}, {{{"one"}, {"1", true}}, {{"two"}, {"–"}}}};
+  const std::string html = table_html(table);
+  EXPECT_TRUE(has(html, "<th scope=\"col\">name</th><th scope=\"col\" class=\"number\">size</th>")) << html;
+}
+
 TEST_F(RunPageTest, NothingToReportOnIsSaid) {
   fs::create_directories(folder_ / "empty");
   EXPECT_THROW((void)page_of("empty"), RecordError);

@@ -70,6 +70,19 @@ TEST(TransportPictureTest, IsWellFormedAndComplete) {
   EXPECT_EQ(svg.find("inf"), std::string::npos);
 }
 
+TEST(TransportPictureTest, MarksLevelsAndShowsTheErrorOfThePlan) {
+  Example example;
+  TransportPictureData data = example.data();
+  data.error = 7e-10;
+  const std::string without = transport_picture(data);
+  EXPECT_NE(without.find(">7 × 10⁻¹⁰<"), std::string::npos) << "not that of the last check";
+  EXPECT_EQ(without.find("class=\"levels\""), std::string::npos);
+  for (std::size_t k = 3; k < example.trace.size(); ++k) example.trace[k].epsilon = 0.1;
+  const std::string svg = transport_picture(data);
+  EXPECT_EQ(xml_fault(svg), "");
+  EXPECT_EQ(occurrences(svg, "class=\"levels\""), 1U);
+}
+
 TEST(TransportPictureTest, IsAPureFunction) {
   const Example example;
   EXPECT_EQ(transport_picture(example.data()), transport_picture(example.data()));

@@ -88,7 +88,7 @@ TEST(CostFunction, LikewiseInEveryTopologyAndIteration) {
   }
 }
 
-// All-to-all with rows alone: the columns are read from them.
+// All-to-all with only rows: the columns are read from them.
 TEST(CostFunction, InPartsAndSymmetric) {
   OwnedProblem owned = testing::random_problem(30, 30, 0.05, 8);
   for (std::size_t i = 0; i < 30; ++i) {

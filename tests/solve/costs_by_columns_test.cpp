@@ -115,7 +115,7 @@ TEST(CostsByColumns, InEveryTopologyAndIteration) {
   }
 }
 
-// All-to-all with rows alone: the columns are read from them.
+// All-to-all with only rows: the columns are read from them.
 TEST(CostsByColumns, InParts) {
   const InBothOrders<double> costs(symmetric_problem());
   const std::array<std::size_t, 4> cuts = {0, 7, 7, 30};  // one client has nothing

@@ -28,9 +28,12 @@ function flowLegend(spec, room) {
   const { theme } = room;
   const what = spec.pixels ? 'pixels' : 'points';
   const shape = { kind: 'point', symbol: spec.pixels ? 'rect' : 'circle' };
+  const moving = spec.pixels ? shape : { kind: 'dots', colors: theme.circle };
+  const target = spec.pixels ? shape : { ...shape, size: TARGET_SIZE };
   return [
-    { key: 'moving', name: `moving ${what}`, color: flowColor(theme), shape },
-    { key: 'target', name: `target ${what}`, color: theme.faint, shape },
+    { key: 'moving', name: `moving ${what}${spec.pixels ? '' : ', by where they start'}`, color: flowColor(theme),
+      shape: moving },
+    { key: 'target', name: `target ${what}`, color: theme.faint, shape: target },
   ];
 }
 

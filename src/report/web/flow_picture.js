@@ -45,6 +45,9 @@ function flowTickGroup(map, room) {
   return group;
 }
 
+/// Of the diameter of a moving point.
+const TARGET_SIZE = 0.5;
+
 const dotsPath = (points, map) => points.map(([x, y]) => `M${map.x(x).toFixed(1)} ${map.y(y).toFixed(1)}h0`).join('');
 
 function positionAt(spec, index, t) {
@@ -99,11 +102,12 @@ function dotMarks(spec, map, room) {
   const { theme } = room;
   const area = map.unit ** 2 * (map.xs[1] - map.xs[0]) * (map.ys[1] - map.ys[0]);
   const diameter = between(2.5, 0.28 * Math.sqrt(area / (spec.source.length || 1)), 9);
-  const mark = (color) => svgElement('path', { fill: 'none', stroke: color, 'stroke-width': diameter });
+  const mark = (color, width) => svgElement('path', { fill: 'none', stroke: color, 'stroke-width': width });
   return {
-    target: [setAttributes(mark(theme.faint), { d: dotsPath(spec.target, map) })],
+    // Smaller, so that they do not fill the gaps in the shape of what moves.
+    target: [setAttributes(mark(theme.faint, TARGET_SIZE * diameter), { d: dotsPath(spec.target, map) })],
     moving: groupsByDirection(spec, theme.circle.length)
-      .map((indices, color) => ({ path: mark(theme.circle[color]), indices })),
+      .map((indices, color) => ({ path: mark(theme.circle[color], diameter), indices })),
     outline: (points) => dotsPath(points, map),
   };
 }

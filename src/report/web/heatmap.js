@@ -109,8 +109,7 @@ function heatmapPicture(spec, room) {
 
 function heatmapSize(spec, width) {
   const square = (width - 60) * (spec.rows / spec.columns);
-  const height = between(150, Math.min(square, 48 * spec.rows), 460) + 82;
-  return { height: Math.round(height), maxWidth: Math.max(320, (height - 82) * (spec.columns / spec.rows) + 70) };
+  return { height: Math.round(between(150, Math.min(square, 48 * spec.rows), 460) + 82) };
 }
 
 CHARTS.heatmap = { draw: drawnByECharts(heatmapPicture), size: heatmapSize };

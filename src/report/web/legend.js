@@ -1,13 +1,17 @@
 // Legends: buttons of the page, which wrap on phones and can be reached with the keyboard.
 
 const SYMBOL_SHAPES = {
-  circle: () => svgElement('circle', { cx: 12, cy: 7, r: 4 }),
+  circle: (size = 1) => svgElement('circle', { cx: 12, cy: 7, r: 4 * size }),
   rect: () => svgElement('rect', { x: 8, y: 3, width: 8, height: 8 }),
   triangle: () => svgElement('path', { d: 'M12 2l5 9h-10z' }),
   diamond: () => svgElement('path', { d: 'M12 2l5 5l-5 5l-5 -5z' }),
 };
 
-function swatchShapes({ kind, dash, symbol }, color) {
+/// Of many colours: three of them, in place of all.
+const dotShapes = (colors) => [4, 12, 20].map((cx, i) => (
+  svgElement('circle', { cx, cy: 7, r: 3.5, fill: colors[Math.floor((i * colors.length) / 3)] })));
+
+function swatchShapes({ kind, dash, symbol, size, colors }, color) {
   const shapes = [];
   if (kind === 'line') {
     const pattern = Array.isArray(dash) ? dash.join(' ') : 'none';
@@ -19,7 +23,8 @@ function swatchShapes({ kind, dash, symbol }, color) {
     const box = { x: 1, y: 1, width: 22, height: 12, 'fill-opacity': 0.28, stroke: color, 'stroke-width': 1.5 };
     shapes.push(svgElement('rect', box));
   }
-  if (symbol) shapes.push(SYMBOL_SHAPES[symbol]());
+  if (kind === 'dots') shapes.push(...dotShapes(colors));
+  if (symbol) shapes.push(SYMBOL_SHAPES[symbol](size));
   return shapes;
 }
 

@@ -42,6 +42,27 @@ function lineSeries({ series, index }, scales, room) {
   };
 }
 
+const levelAt = (spec, x) => (spec.levels || []).filter((level) => level.x <= x).pop();
+
+/// Upright lines where a level begins, each with its name above if there is room for it. The first begins with the
+/// curve.
+function levelSeries(spec, scales, grid, room) {
+  const inner = room.width - grid.left - grid.right;
+  let taken = grid.left + textWidth(axisName(spec.y, scales.y), room);
+  const lines = (spec.levels || []).slice(1).map((level) => {
+    const place = scales.x.toPlot(level.x);
+    const x = grid.left + (inner * (place - scales.x.min)) / (scales.x.max - scales.x.min);
+    const half = textWidth(level.name, room) / 2 + 4;
+    const show = x - half > taken && x + half < room.width;
+    if (show) taken = x + half;
+    return { xAxis: place, label: { show, formatter: () => level.name } };
+  });
+  const label = { position: 'end', distance: 4, color: room.theme.muted, fontSize: room.fontSize, fontFamily: room.theme.font };
+  const lineStyle = { color: room.theme.faint, width: 1, type: [2, 3] };
+  const markLine = { silent: true, symbol: 'none', animation: false, label, lineStyle, data: lines };
+  return lines.length ? [{ id: 'levels', type: 'line', data: [], markLine, z: 1 }] : [];
+}
+
 function linesTip(spec, bands, room) {
   return (items) => {
     const own = items.filter((item) => item.seriesId.startsWith('s'));
@@ -52,7 +73,8 @@ function linesTip(spec, bands, room) {
       const value = numberWithUnit(item.value[3], spec.y.unit);
       return tipRow(seriesColor(room.theme, index), spec.series[index].name, value);
     });
-    const heading = `${spec.x.title || ''} ${numberWithUnit(x, spec.x.unit)}`;
+    const level = levelAt(spec, x);
+    const heading = `${spec.x.title || ''} ${numberWithUnit(x, spec.x.unit)}${level ? `, ${level.name}` : ''}`;
     return tipOf(heading, rows.concat(bands.flatMap((band) => bandTipRow(band, x, spec, room))));
   };
 }
@@ -62,6 +84,7 @@ function linesPicture(spec, room) {
   const bands = allBands.filter(({ index }) => !room.hidden.has(bandKey(index)));
   const shown = shownSeries(spec, room);
   const scales = linesScales(spec, shown, bands, room);
+  const grid = gridAround(tickTexts(scales.y), tickTexts(scales.x), room);
   const bandEntries = allBands.map(({ band, index }) => (
     { key: bandKey(index), name: band.name, color: room.theme.band, shape: { kind: 'area' } }));
   const lineEntries = legendOf(spec, room, (series, index) => (
@@ -71,13 +94,14 @@ function linesPicture(spec, room) {
     option: {
       ...baseOption(room),
       title: uprightName(axisName(spec.y, scales.y), room),
-      grid: gridAround(tickTexts(scales.y), tickTexts(scales.x), room),
+      grid,
       xAxis: { ...below(valueAxis(scales.x, room), axisName(spec.x, scales.x)), splitLine: { show: false } },
       yAxis: valueAxis(scales.y, room),
       tooltip: tooltipOf(room, 'axis', linesTip(spec, bands, room)),
       series: [
         ...bands.map((band) => bandSeries(band, scales, room)),
         ...shown.map((entry) => lineSeries(entry, scales, room)),
+        ...levelSeries(spec, scales, grid, room),
         ...levelRules(linesRules(spec), spec.y, scales.y, room),
       ],
     },

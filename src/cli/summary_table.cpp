@@ -184,7 +184,7 @@ std::string summary_table(const Result& result, const Options& options, double e
     line("note", fmt::format("rounded to float64, f and g alone define a plan that is off by up to {:.1e}",
                              result.rounding_error));
   }
-  if (std::isnan(result.cost.linear) && !is_private) {
+  if (std::isnan(result.cost.linear) && result.status == Status::interrupted) {
     line("note", "interrupted: to evaluate the costs would have taken another pass over all pairs");
   }
   if (result.threads > processors_allowed()) {

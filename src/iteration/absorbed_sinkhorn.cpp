@@ -216,7 +216,13 @@ void AbsorbedSinkhorn::round() {
   }
   set_unusable_apart(notes);
   decide(notes);
-  escalate(notes);
+  std::vector<double> gains;
+  double error = 0;
+  for (const auto& acceleration : accelerations_) {
+    gains.push_back(acceleration->gain());
+    error = std::max(error, acceleration->error());
+  }
+  escalate(notes, gains);
   bool stretched = false;
   for (std::size_t k = 0; k < active(); ++k) {
     if (!mixtures_[k].keep_newest) continue;
@@ -229,8 +235,8 @@ void AbsorbedSinkhorn::round() {
   if (stretched) {
     build_around_scalings();
     ++absorptions_;
-    (void)anneal();
-  } else if (!anneal() && iteration_ < monitor_.options().max_iterations) {
+    (void)anneal(gains, error);
+  } else if (!anneal(gains, error) && iteration_ < monitor_.options().max_iterations) {
     mix();  // a method may do a lot of work for its next point, so not at the end of a level
   }
 }

@@ -128,7 +128,7 @@ class AbsorbedSinkhorn {
   [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
   void set_unusable_apart(std::vector<Note>& notes);
   void decide(std::span<const Note> notes);
-  void escalate(std::span<const Note> notes);
+  void escalate(std::span<const Note> notes, std::span<const double> gains);
   [[nodiscard]] bool can_escalate() const;
   [[nodiscard]] bool is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const;
   [[nodiscard]] bool is_slow_in_all(const StallWatch& watch, std::int64_t iteration) const;
@@ -152,7 +152,7 @@ class AbsorbedSinkhorn {
                            Deviations& columns);
   void follow_path(std::vector<double>& psi, double epsilon);
   Arrival change_epsilon(double epsilon, std::int64_t iterations, bool in_spite_of_stop);
-  bool anneal();
+  bool anneal(std::span<const double> gains, double error);
   Arrival open_level();
   void rebuild(std::vector<Note>& notes);
   void share(const std::vector<double>& v, std::vector<Note>& notes);

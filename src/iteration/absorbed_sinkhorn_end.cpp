@@ -152,7 +152,10 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   for (std::size_t k = 0; k < all.size(); ++k) all[k] = k;
   std::vector<MarginalErrors> errors;
   measure(all, errors);
-  for (std::size_t k = 0; k < all.size(); ++k) finished_.push_back(outcome(k, status, errors[k]));
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const bool is_done = monitor_.small_enough(worse(errors[k].a, errors[k].b));
+    finished_.push_back(outcome(k, is_done ? Status::converged : status, errors[k]));
+  }
   while (active() > 0) remove(active() - 1);
 }
 

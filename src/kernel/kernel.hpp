@@ -86,6 +86,13 @@ class Kernel {
   return is_reduced(precision) ? 1e15 : 1e100;
 }
 
+/// Lines with less than this share of the mass are iterated as if they had it. In reduced precision: a kernel of 1e38 to
+/// 1e-38, the density of the plan, cannot hold what passes between lines of tiny masses; nor can scalings of as many.
+[[nodiscard]] constexpr double least_share(Precision precision) {
+  // Entries are at most the inverse of this, and scalings at least this times the inverse of the bound above.
+  return is_reduced(precision) ? 1e-20 : 0;
+}
+
 struct KernelSpec {
   Precision precision = Precision::float64;
   double epsilon = 1;

@@ -101,6 +101,14 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   return evaluations;
 }
 
+/// What has converged on the kernel as stored must have converged on the costs as given. largest: see there.
+void require_exact_errors(double largest, std::span<const Evaluation> evaluations, std::span<Outcome> outcomes) {
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    const bool is_borne_out = worse(evaluations[k].error.a, evaluations[k].error.b) <= largest;
+    if (outcomes[k].status == Status::converged && !is_borne_out) outcomes[k].status = Status::diverged;
+  }
+}
+
 BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& spec, const cpu::Simd& simd,
                                  const Computing& computing, std::size_t targets) {
   const KernelOnBackend* there = kernel.on(computing.backend->name);
@@ -143,6 +151,9 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
   const MethodEntry& method = methods().find(options.method, "`method`");
   if (method.relaxes) effective.passes = Passes::two;
+  const bool is_in_logs = options.stabilization == Stabilization::log;
+  const auto with_least = with_least_masses(problem, is_in_logs ? 0 : least_share(options.precision));
+  const CheckedProblem& iterated = with_least ? *with_least : problem;
   StopRequest stop(options.interrupt);
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
@@ -151,7 +162,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     if (!problem.layout.row_slices.empty()) check_costs(kernel, computing.backend->name, *problem.costs);
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
-    topology = make_topology(entry, {problem, effective, clients, blocks});
+    topology = make_topology(entry, {iterated, effective, clients, blocks});
     check_method_and_topology(method, entry, *topology);
   });
   OwnSources own{problem.client, *topology};
@@ -161,7 +172,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   const Pacing pacing{method, differences_kept(options, problem.targets),
                       most_differences_kept(options, problem.targets), simd.sums,
                       clients.size() == 1 && computing.device >= 0};
-  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
+  AbsorbedSinkhorn sinkhorn(iterated, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
   if (entry.is_asynchronous) own.own_pace = &sinkhorn;
   // Describes the run, whether it finished or lost a client.
@@ -190,25 +201,30 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };
   try {
-    if (options.stabilization == Stabilization::log) {
+    if (is_in_logs) {
       traffic.set_phase(Phase::rounds);
       outcomes = log_sinkhorn(problem, *topology, monitor, stop);
     } else {
       outcomes = sinkhorn.run();
     }
+    to_true_masses(iterated, problem, outcomes);
     traffic.set_phase(Phase::results);
-    const bool is_cut_short =
-        options.stabilization == Stabilization::log ? !stop.is_ignored() : sinkhorn.is_cut_short();
+    const bool is_cut_short = is_in_logs ? !stop.is_ignored() : sinkhorn.is_cut_short();
     const std::vector<Evaluation> evaluations = evaluated(problem, *topology, options, is_cut_short, outcomes);
+    const double floor = error_floor(clients, problem, options, outcomes);
+    require_exact_errors(largest_exact_error(problem, options, floor), evaluations, outcomes);
     solved.result = summarize(problem, options, outcomes, evaluations);
     describe(solved.result);
-    solved.result.error_floor = error_floor(clients, problem, options, outcomes);
+    solved.result.error_floor = floor;
     if (entry.is_asynchronous) {
       gather_delays(clients, problem, static_cast<std::size_t>(options.max_staleness), *topology->delays(),
                     solved.result);
     }
   } catch (const ClientLost&) {
-    if (outcomes.empty()) outcomes = sinkhorn.so_far();
+    if (outcomes.empty()) {
+      outcomes = sinkhorn.so_far();
+      to_true_masses(iterated, problem, outcomes);
+    }
     if (solved.result.rows == 0) {
       solved.result = summarize(problem, options, outcomes, unknown_evaluations(outcomes.size()));
       solved.result.error_floor = std::numeric_limits<double>::quiet_NaN();

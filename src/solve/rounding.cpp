@@ -49,6 +49,13 @@ double error_floor(const Collectives& clients, const CheckedProblem& problem, co
   return problem.as_given(problem.mass * relative_floor(clients, problem, options, outcomes));
 }
 
+double largest_exact_error(const CheckedProblem& problem, const Options& options, double floor) {
+  // The costs themselves are coarse; what the plan of a solution is off by on the exact ones is not bounded.
+  if (options.precision == Precision::tf32) return std::numeric_limits<double>::max();
+  constexpr double kFew = 4;
+  return problem.mass * options.tolerance + kFew * std::ldexp(floor, -problem.mass_exponent);
+}
+
 RestSizes rest_sizes(const CheckedProblem& problem, std::span<const Outcome> outcomes) {
   RestSizes sizes;
   for (const Outcome& outcome : outcomes) {

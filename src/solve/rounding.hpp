@@ -15,6 +15,10 @@ namespace fedsinkhorn {
 [[nodiscard]] double error_floor(const Collectives& clients, const CheckedProblem& problem, const Options& options,
                                  std::span<const Outcome> outcomes);
 
+/// The largest error on the costs as given that a converged plan may have: the tolerance, and a few times that floor. In
+/// the units of the checked problem.
+[[nodiscard]] double largest_exact_error(const CheckedProblem& problem, const Options& options, double floor);
+
 /// max |rest| / epsilon of f and of g, over all targets and this client's rows and columns.
 struct RestSizes {
   double f = 0;

@@ -46,7 +46,7 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       epsilon_(problem.epsilon),
       phi_(n_),
       psi_(m_) {
-  if (is_reduced(monitor.options().precision)) annealing_.be_coarse();
+  if (has_coarse_products(monitor.options().precision)) annealing_.be_coarse();
   // A given start is for the last level.
   if (problem.has_initial_g) {
     annealing_.stay();

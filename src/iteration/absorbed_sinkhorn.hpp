@@ -165,7 +165,8 @@ class AbsorbedSinkhorn {
   void finish_interrupted();
   void finish_as_it_stands(Status status);
   [[nodiscard]] double seconds_to_evaluate() const;
-  void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
+  std::vector<double> measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
+  void take_along(std::size_t slot, std::span<const double> q, Potential& f) const;
   [[nodiscard]] Outcome outcome(std::size_t slot, Status status, MarginalErrors error) const;
   void remove(std::size_t slot);
 

@@ -177,8 +177,9 @@ void AbsorbedSinkhorn::start_from_given() {
   start_from_given();
 }
 
-// One log-domain round for a single target, from potentials f_old, g_old. Levels begin and end after it as after others,
-// and targets take to the method for slow ones: where every round needs the log domain, a larger epsilon leads out.
+// One log-domain round for a single target, from potentials f_old, g_old. Levels begin and end after it as after
+// others, and targets take to the method for slow ones: where every round needs the log domain, a larger epsilon leads
+// out.
 void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
   const Rebuilding counted(traffic_);
   const Norm norm = monitor_.options().norm;

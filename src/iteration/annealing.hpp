@@ -26,7 +26,7 @@ class Annealing {
     is_trying_ = needs_levels();
   }
 
-  /// The kernel has few digits: levels are not to be solved further than roughly.
+  /// Products have the digits of float32: levels are not to be solved further than these can tell.
   void be_coarse() { is_coarse_ = true; }
   /// Stays at `last` until start_over().
   void stay() {
@@ -78,7 +78,7 @@ class Annealing {
   void be_thorough() {
     is_trying_ = is_slow_ = false;
     budget_ = thorough_budget_;
-    if (!is_coarse_) good_enough_ = kAlmostSolved;
+    good_enough_ = is_coarse_ ? kAlmostSolvedCoarse : kAlmostSolved;
     ratio_ = kThoroughRatio;
   }
 
@@ -86,7 +86,8 @@ class Annealing {
   /// error: the L1 error, if it is known.
   /// products: iterations that were no rounds.
   [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error = 0, std::int64_t products = 0) const {
-    return (gain <= goal() && (is_coarse_ || error <= kThoroughError * mass_)) || iteration + products >= budget_;
+    return (gain <= goal() && error <= (is_coarse_ ? kThoroughErrorCoarse : kThoroughError) * mass_) ||
+           iteration + products >= budget_;
   }
   /// Moves to the next level; `iteration` is the last one at this level. After each level that takes hardly any rounds,
   /// the jump doubles.
@@ -131,6 +132,8 @@ class Annealing {
   /// be on the wrong side of a gap that hardly any mass crosses.
   static constexpr double kAlmostSolved = 1e-11;
   static constexpr double kThoroughError = 1e-8;
+  static constexpr double kAlmostSolvedCoarse = 2e-7;
+  static constexpr double kThoroughErrorCoarse = 1e-6;
   /// Rounds within which the error should halve, and KL fall with its square.
   static constexpr std::int64_t kPatience = 8;
   static constexpr std::int64_t kNoHurry = 64;

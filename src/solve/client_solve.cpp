@@ -101,14 +101,6 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   return evaluations;
 }
 
-/// What has converged on the kernel as stored must have converged on the costs as given. largest: see there.
-void require_exact_errors(double largest, std::span<const Evaluation> evaluations, std::span<Outcome> outcomes) {
-  for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    const bool is_borne_out = worse(evaluations[k].error.a, evaluations[k].error.b) <= largest;
-    if (outcomes[k].status == Status::converged && !is_borne_out) outcomes[k].status = Status::diverged;
-  }
-}
-
 BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& spec, const cpu::Simd& simd,
                                  const Computing& computing, std::size_t targets) {
   const KernelOnBackend* there = kernel.on(computing.backend->name);
@@ -212,7 +204,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     const bool is_cut_short = is_in_logs ? !stop.is_ignored() : sinkhorn.is_cut_short();
     const std::vector<Evaluation> evaluations = evaluated(problem, *topology, options, is_cut_short, outcomes);
     const double floor = error_floor(clients, problem, options, outcomes);
-    require_exact_errors(largest_exact_error(problem, options, floor), evaluations, outcomes);
+    require_exact_errors(problem, options, floor, evaluations, outcomes);
     solved.result = summarize(problem, options, outcomes, evaluations);
     describe(solved.result);
     solved.result.error_floor = floor;

@@ -16,11 +16,12 @@ void to_masses(std::span<const double> from, const double* to, double epsilon, P
 }  // namespace
 
 std::optional<CheckedProblem> with_least_masses(const CheckedProblem& problem, double least) {
-  if (least == 0) return std::nullopt;
+  const auto is_less = [&](double mass) { return mass > 0 && mass < least * problem.mass; };
+  if (std::ranges::none_of(problem.a, is_less) && std::ranges::none_of(problem.b, is_less)) return std::nullopt;
   CheckedProblem iterated = problem;
   for (auto* masses : {&iterated.a, &iterated.b}) {
     for (double& mass : *masses) {
-      if (mass > 0) mass = std::max(mass, least * problem.mass);
+      if (is_less(mass)) mass = least * problem.mass;
     }
   }
   iterated.least_mass = std::max(problem.least_mass, least * problem.mass);

@@ -7,6 +7,7 @@
 #include "fedsinkhorn/options.hpp"
 #include "iteration/outcome.hpp"
 #include "problem/checked_problem.hpp"
+#include "solve/evaluate.hpp"
 
 namespace fedsinkhorn {
 
@@ -15,9 +16,10 @@ namespace fedsinkhorn {
 [[nodiscard]] double error_floor(const Collectives& clients, const CheckedProblem& problem, const Options& options,
                                  std::span<const Outcome> outcomes);
 
-/// The largest error on the costs as given that a converged plan may have: the tolerance, and a few times that floor. In
-/// the units of the checked problem.
-[[nodiscard]] double largest_exact_error(const CheckedProblem& problem, const Options& options, double floor);
+/// What has converged on the kernel as stored must have converged on the costs as given, to the tolerance and a few
+/// times that floor; else its status becomes `diverged`. One evaluation per outcome.
+void require_exact_errors(const CheckedProblem& problem, const Options& options, double floor,
+                          std::span<const Evaluation> evaluations, std::span<Outcome> outcomes);
 
 /// max |rest| / epsilon of f and of g, over all targets and this client's rows and columns.
 struct RestSizes {

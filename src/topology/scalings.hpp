@@ -15,7 +15,8 @@ struct Extremes {
   bool usable = true;  ///< all are finite and have all their digits
 };
 
-/// Of a scaling or a product where there is mass. Below the least normal number digits are lost, then the number itself.
+/// Of a scaling or a product where there is mass. Below the least normal number digits are lost, then the number
+/// itself.
 [[nodiscard]] inline bool is_usable(double x) {
   return x >= std::numeric_limits<double>::min() && x < std::numeric_limits<double>::infinity();
 }

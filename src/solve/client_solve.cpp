@@ -101,6 +101,24 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   return evaluations;
 }
 
+/// What the outcomes amount to, evaluated on the costs as given.
+Result concluded(const CheckedProblem& problem, Topology& topology, const Options& options, bool is_cut_short,
+                 std::vector<Outcome>& outcomes) {
+  const std::vector<Evaluation> evaluations = evaluated(problem, topology, options, is_cut_short, outcomes);
+  const double floor = error_floor(topology.clients(), problem, options, outcomes);
+  require_exact_errors(problem, options, floor, evaluations, outcomes);
+  Result result = summarize(problem, options, outcomes, evaluations);
+  result.error_floor = floor;
+  return result;
+}
+
+/// Rounds that open a level count as iterations, however they were made; the first round does not.
+std::uint64_t exchanges_of(const Topology& topology, const AbsorbedSinkhorn& sinkhorn) {
+  const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
+  const auto opened = static_cast<std::uint64_t>(sinkhorn.openings());
+  return topology.exchanges() + levels * topology.exchanges_each_round() - opened * topology.exchanges_each_round();
+}
+
 BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& spec, const cpu::Simd& simd,
                                  const Computing& computing, std::size_t targets) {
   const KernelOnBackend* there = kernel.on(computing.backend->name);
@@ -138,12 +156,12 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
                 Solved& solved) {
   const cpu::Simd& simd = cpu::simd(options.simd);
+  const bool is_in_logs = options.stabilization == Stabilization::log;
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
-  if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
+  if (is_in_logs) effective.kernel = KernelKind::online;
   const MethodEntry& method = methods().find(options.method, "`method`");
   if (method.relaxes) effective.passes = Passes::two;
-  const bool is_in_logs = options.stabilization == Stabilization::log;
   const auto with_least = with_least_masses(problem, is_in_logs ? 0 : least_share(options.precision));
   const CheckedProblem& iterated = with_least ? *with_least : problem;
   StopRequest stop(options.interrupt);
@@ -184,11 +202,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.delays = delays_seen(problem, topology->delays());
     solved.report.device = computing.device;
     solved.report.compute_seconds = topology->compute_seconds();
-    // Rounds that open a level count as iterations, however they were made; the first round does not.
-    const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
-    const auto opened = static_cast<std::uint64_t>(sinkhorn.openings());
-    solved.report.exchanges =
-        topology->exchanges() + levels * topology->exchanges_each_round() - opened * topology->exchanges_each_round();
+    solved.report.exchanges = exchanges_of(*topology, sinkhorn);
     solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
     solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };
@@ -202,12 +216,8 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     to_true_masses(iterated, problem, outcomes);
     traffic.set_phase(Phase::results);
     const bool is_cut_short = is_in_logs ? !stop.is_ignored() : sinkhorn.is_cut_short();
-    const std::vector<Evaluation> evaluations = evaluated(problem, *topology, options, is_cut_short, outcomes);
-    const double floor = error_floor(clients, problem, options, outcomes);
-    require_exact_errors(problem, options, floor, evaluations, outcomes);
-    solved.result = summarize(problem, options, outcomes, evaluations);
+    solved.result = concluded(problem, *topology, options, is_cut_short, outcomes);
     describe(solved.result);
-    solved.result.error_floor = floor;
     if (entry.is_asynchronous) {
       gather_delays(clients, problem, static_cast<std::size_t>(options.max_staleness), *topology->delays(),
                     solved.result);

@@ -69,7 +69,9 @@ TEST(ExtremeMasses, PotentialsOfTinyRowsAreThoseOfFiftyDigits) {
       }
       // Entries of a plan below 2e-300 are 0.
       const std::vector<double> plan = testing::whole_plan(owned.view(), precise);
-      if (tiny > 1e-290) EXPECT_NEAR((plan[3] + plan[4] + plan[5]) / tiny, 1, 1e-6);
+      if (tiny > 1e-290) {
+        EXPECT_NEAR((plan[3] + plan[4] + plan[5]) / tiny, 1, 1e-6);
+      }
     }
   }
 }

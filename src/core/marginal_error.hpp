@@ -24,6 +24,16 @@ using ErrorPart = ExactSum;
 /// The norm, from all parts combined.
 [[nodiscard]] double error_of(Norm norm, const ErrorPart& all);
 
+/// Whether a line is off by next to nothing of the total, but by some of its own mass. Where masses are tiny, runs
+/// converge with such rows: the last half-step of v has moved them. One more half-step of u makes them right, and no
+/// column notices.
+[[nodiscard]] inline bool is_left_behind(double sum, double mass, double total) {
+  constexpr double kNothing = 1e-15;
+  constexpr double kSome = 1e-6;
+  const double error = std::abs(sum - mass);
+  return error <= kNothing * total && error > kSome * mass;
+}
+
 /// The larger of two errors; a NaN is worse than any number.
 [[nodiscard]] inline double worse(double x, double y) { return x >= y || std::isnan(x) ? x : y; }
 

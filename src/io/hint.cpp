@@ -61,7 +61,9 @@ std::string after_divergence(const Result& result, const Options& options) {
   }
   remedies.emplace_back("a larger --epsilon");
   const bool is_unchecked = options.policy == "sums" && result.client_count > 1;
-  return one_of(remedies) +
+  const double exact = std::max(result.exact_error.a, result.exact_error.b);
+  return (is_reduced(options.precision) ? fmt::format("on the exact costs the error is {:.1e}: ", exact) : "") +
+         one_of(remedies) +
          (is_unchecked ? "; with forbidden pairs there may be no plan, which --policy sums does not check" : "");
 }
 

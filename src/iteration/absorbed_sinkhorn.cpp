@@ -46,7 +46,7 @@ AbsorbedSinkhorn::AbsorbedSinkhorn(const CheckedProblem& problem, Topology& topo
       epsilon_(problem.epsilon),
       phi_(n_),
       psi_(m_) {
-  if (is_reduced(monitor.options().precision)) annealing_.be_coarse();
+  if (has_coarse_products(monitor.options().precision)) annealing_.be_coarse();
   if (pacing.method.is_thorough) annealing_.start_high();
   if (problem.has_initial_g) annealing_.start_from_given();
   epsilon_ = annealing_.epsilon();
@@ -213,7 +213,13 @@ void AbsorbedSinkhorn::round() {
   }
   set_unusable_apart(notes);
   decide(notes);
-  escalate(notes);
+  std::vector<double> gains;
+  double error = 0;
+  for (const auto& acceleration : accelerations_) {
+    gains.push_back(acceleration->gain());
+    error = std::max(error, acceleration->error());
+  }
+  escalate(notes, gains);
   bool stretched = false;
   for (std::size_t k = 0; k < active(); ++k) {
     if (!mixtures_[k].keep_newest) continue;
@@ -226,8 +232,8 @@ void AbsorbedSinkhorn::round() {
   if (stretched) {
     build_around_scalings();
     ++absorptions_;
-    (void)anneal();
-  } else if (!anneal() && iteration_ < monitor_.options().max_iterations) {
+    (void)anneal(gains, error);
+  } else if (!anneal(gains, error) && iteration_ < monitor_.options().max_iterations) {
     mix();  // a method may do a lot of work for its next point, so not at the end of a level
   }
 }

@@ -128,7 +128,7 @@ class AbsorbedSinkhorn {
   [[nodiscard]] Note judge(std::size_t slot, bool with_errors) const;
   void set_unusable_apart(std::vector<Note>& notes);
   void decide(std::span<const Note> notes);
-  void escalate(std::span<const Note> notes);
+  void escalate(std::span<const Note> notes, std::span<const double> gains);
   [[nodiscard]] bool can_escalate() const;
   [[nodiscard]] bool is_slow(StallWatch& watch, std::int64_t iteration, double error, double gain) const;
   [[nodiscard]] double patience_at_the_end() const;
@@ -153,7 +153,7 @@ class AbsorbedSinkhorn {
                            Deviations& columns);
   void follow_path(std::vector<double>& psi, double epsilon) const;
   Arrival change_epsilon(double epsilon, std::int64_t iterations, bool in_spite_of_stop, bool from_here = true);
-  bool anneal();
+  bool anneal(std::span<const double> gains, double error);
   Arrival open_level(Move move);
   Arrival start_at_level(bool is_given);
   void rebuild(std::vector<Note>& notes);
@@ -167,7 +167,8 @@ class AbsorbedSinkhorn {
   void finish_interrupted();
   void finish_as_it_stands(Status status);
   [[nodiscard]] double seconds_to_evaluate() const;
-  void measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
+  std::vector<double> measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors);
+  void take_along(std::size_t slot, std::span<const double> q, Potential& f) const;
   [[nodiscard]] Outcome outcome(std::size_t slot, Status status, MarginalErrors error) const;
   void remove(std::size_t slot);
 

@@ -8,6 +8,7 @@
 #include "comm/agreement.hpp"
 #include "iteration/absorbed_sinkhorn.hpp"
 #include "iteration/rebuilding.hpp"
+#include "topology/scalings.hpp"
 
 namespace fedsinkhorn {
 
@@ -64,16 +65,26 @@ void AbsorbedSinkhorn::finish_converged(const std::vector<double>& errors_b) {
   }
   if (candidates.empty()) return;
   std::vector<MarginalErrors> errors;
-  measure(candidates, errors);
+  const std::vector<double> q = measure(candidates, errors);
   for (std::size_t c = candidates.size(); c-- > 0;) {
     const std::size_t k = candidates[c];
     if (monitor_.small_enough(worse(errors[c].a, errors[c].b))) {
       finished_.push_back(outcome(k, Status::converged, errors[c]));
+      take_along(k, {q.data() + c * n_, n_}, finished_.back().f);
       remove(k);
     } else if (mixtures_[k].keep_newest) {
       // Try again later and ever more rarely: each measurement costs an iteration.
       confirm_from_[k] = iteration_ + std::max<std::int64_t>(1, iteration_ / 16);
     }
+  }
+}
+
+// One more half-step of the rows that the others have left behind. q: products with the final v.
+void AbsorbedSinkhorn::take_along(std::size_t slot, std::span<const double> q, Potential& f) const {
+  for (std::size_t i = 0; i < n_; ++i) {
+    if (!is_left_behind(u_[slot * n_ + i] * q[i], problem_.a[i], problem_.mass) || !is_usable(q[i])) continue;
+    f.value[i] = phi_[i] + problem_.rule.potential(epsilon_, problem_.a[i], std::log(q[i]));
+    f.rest[i] = 0;
   }
 }
 
@@ -151,7 +162,7 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   std::vector<std::size_t> all(active());
   for (std::size_t k = 0; k < all.size(); ++k) all[k] = k;
   std::vector<MarginalErrors> errors;
-  measure(all, errors);
+  (void)measure(all, errors);
   for (std::size_t k = 0; k < all.size(); ++k) {
     // The last round may have been good enough: its own errors are those of the plan before.
     const bool is_enough = status == Status::iteration_limit && monitor_.small_enough(worse(errors[k].a, errors[k].b));
@@ -160,8 +171,8 @@ void AbsorbedSinkhorn::finish_all(Status status) {
   while (active() > 0) remove(active() - 1);
 }
 
-// Measures both marginals of the current plans, at the cost of one iteration.
-void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors) {
+// Measures both marginals of the current plans, at the cost of one iteration. Returns q = K v.
+std::vector<double> AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<MarginalErrors>& errors) {
   const Rebuilding counted(traffic_);
   const Norm norm = monitor_.options().norm;
   const std::size_t count = slots.size();
@@ -184,6 +195,7 @@ void AbsorbedSinkhorn::measure(std::span<const std::size_t> slots, std::vector<M
   for (std::size_t c = 0; c < count; ++c) {
     errors[c] = {error_of(norm, parts[2 * c]), error_of(norm, parts[2 * c + 1])};
   }
+  return q;
 }
 
 std::vector<Outcome> AbsorbedSinkhorn::so_far() {

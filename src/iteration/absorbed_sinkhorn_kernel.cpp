@@ -193,7 +193,9 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::start_at_level(bool is_given) {
   });
 }
 
-// One log-domain round for a single target, from potentials f_old, g_old.
+// One log-domain round for a single target, from potentials f_old, g_old. Levels begin and end after it as after
+// others, and targets switch to the method for slow ones: where every round needs the log domain, a larger epsilon
+// leads out.
 void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const double> g_old, bool check) {
   const Rebuilding counted(traffic_);
   const Norm norm = monitor_.options().norm;
@@ -201,25 +203,28 @@ void AbsorbedSinkhorn::log_round(std::span<const double> f_old, std::span<const 
   --before.iteration;  // the one that this round replaces
   --before.made_here;
   LogSums sums = log_half_steps(g_old);
+  std::vector<Note> notes(1);
+  notes[0].sums.resize(1);  // KL(b || columns)
+  notes[0].known_sums = 1;
   for (std::size_t i = 0; i < n_; ++i) sums.rows[i] = std::exp(f_old[i] / epsilon_ + sums.rows[i]);
   for (std::size_t j = 0; j < m_; ++j) {
-    sums.columns[j] = b(0)[j] > 0 ? std::exp(g_old[j] / epsilon_ + sums.columns[j]) : 0.0;
+    const double log_column = g_old[j] / epsilon_ + sums.columns[j];
+    sums.columns[j] = b(0)[j] > 0 ? std::exp(log_column) : 0.0;
+    if (b(0)[j] > 0) notes[0].sums[0].add(b(0)[j] * (std::log(b(0)[j]) - log_column));
   }
-  std::vector<Note> notes(1);
-  std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem_.a.data(), n_),
-                                     error_part(norm, sums.columns.data(), b(0), m_)};
-  combine_of_all(topology_.clients(), norm, errors);
-  notes[0].error_a = errors[0];
-  notes[0].error_b = errors[1];
+  notes[0].error_a = error_part(norm, sums.rows.data(), problem_.a.data(), n_);
+  notes[0].error_b = error_part(norm, sums.columns.data(), b(0), m_);
   Deviations rows(n_, masses_a());
   Deviations columns(m_, masses());
   adopt(rows, columns);
   mixtures_[0] = {};
   ++absorptions_;
-  std::vector<Note> shared(1);
-  rebuild(shared);
+  rebuild(notes);
   if (stop_) return stand_again(before);
+  const double gain = notes[0].sums[0].total();
+  escalate(notes, {&gain, 1});
   if (check) record_and_finish(notes);
+  (void)anneal({&gain, 1}, 0);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -265,15 +270,12 @@ void AbsorbedSinkhorn::rebuild(std::vector<Note>& notes) {
 // Moves to the next level once this one has served its purpose. Each level opens with a round that builds its kernel or
 // a log-domain round; that round counts. If nothing is left to do after it, the level ends at once. Returns whether it
 // has moved.
-bool AbsorbedSinkhorn::anneal() {
+//
+// gains, error: of the targets in the last round, and of the worst (see Acceleration).
+bool AbsorbedSinkhorn::anneal(std::span<const double> gains, double error) {
   const auto is_at_the_limit = [this] { return iteration_ >= monitor_.options().max_iterations; };
   if (active() == 0 || is_at_the_limit()) return false;
-  double gain = 0;
-  double error = 0;
-  for (const auto& acceleration : accelerations_) {
-    gain = std::max(gain, acceleration->gain());
-    error = std::max(error, acceleration->error());
-  }
+  const double gain = gains.empty() ? 0 : std::ranges::max(gains);
   Move move = annealing_.after_round(rounds(), gain, error, products_here());
   if (move == Move::stay) return false;
   const Rebuilding counted(traffic_);

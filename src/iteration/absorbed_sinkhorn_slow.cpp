@@ -59,8 +59,8 @@ bool AbsorbedSinkhorn::is_slow_in_all(const StallWatch& watch, std::int64_t iter
 }
 
 // Targets that are slow continue with the method for slow ones, from the last image. If that does not end soon either,
-// all go through levels that are solved almost to the end.
-void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
+// all go through levels that are solved almost to the end. gains: of the targets, in this round.
+void AbsorbedSinkhorn::escalate(std::span<const Note> notes, std::span<const double> gains) {
   if (!is_accelerated()) return;
   bool starts_over = false;
   for (std::size_t k = 0; k < active(); ++k) {
@@ -74,7 +74,7 @@ void AbsorbedSinkhorn::escalate(std::span<const Note> notes) {
     }
     if (!can_escalate()) continue;
     const double error = error_of(monitor_.options().norm, notes[k].error_b);
-    if (!is_slow(escalation.watch, rounds(), error, accelerations_[k]->gain())) continue;
+    if (!is_slow(escalation.watch, rounds(), error, gains[k])) continue;
     if (newton_.targets++ == 0) {
       newton_.from = iteration_;
       newton_.reason = is_slow_in_all(escalation.watch, rounds())

@@ -31,7 +31,7 @@ void Annealing::start_from_given() {
 void Annealing::be_thorough() {
   is_trying_ = is_slow_ = false;
   budget_ = thorough_budget_;
-  if (!is_coarse_) good_enough_ = kAlmostSolved;
+  good_enough_ = is_coarse_ ? kAlmostSolvedCoarse : kAlmostSolved;
   ratio_ = kThoroughRatio;
   jump_ = 1;  // the level before was solved roughly: nothing to step back to
 }
@@ -77,7 +77,8 @@ void Annealing::start_over(std::int64_t iteration) {
 }
 
 bool Annealing::is_done(std::int64_t iteration, double gain, double error, std::int64_t products) const {
-  return (gain <= goal() && (is_coarse_ || error <= kThoroughError * mass_)) || iteration + products >= budget_;
+  const double least_error = is_coarse_ ? kThoroughErrorCoarse : kThoroughError;
+  return (gain <= goal() && error <= least_error * mass_) || iteration + products >= budget_;
 }
 
 // The round has raised the dual value by epsilon times the gain, a cost: about as much as the potentials are off. At

@@ -23,7 +23,7 @@ class Annealing {
   /// Stays at `last` while that goes well; otherwise starts again at a tenth of the largest cost. most: rounds in all.
   Annealing(double last, double largest_cost, double mass, std::int64_t most);
 
-  /// The kernel has few digits: levels are not to be solved further than roughly.
+  /// Products have the digits of float32: levels are not to be solved further than these can tell.
   void be_coarse() { is_coarse_ = true; }
   /// Is thorough with every target, and without a given start begins with the first level.
   void start_high();
@@ -81,6 +81,8 @@ class Annealing {
   /// be on the wrong side of a gap that hardly any mass crosses.
   static constexpr double kAlmostSolved = 1e-11;
   static constexpr double kThoroughError = 1e-8;
+  static constexpr double kAlmostSolvedCoarse = 2e-7;
+  static constexpr double kThoroughErrorCoarse = 1e-6;
   /// Rounds within which the error should halve, and KL fall with its square.
   static constexpr std::int64_t kPatience = 8;
   static constexpr std::int64_t kNoHurry = 64;

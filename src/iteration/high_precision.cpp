@@ -185,6 +185,10 @@ class PreciseSinkhorn {
       }
       if (check && monitor.small_enough(worse(outcome.error.a, outcome.error.b))) {
         outcome.status = Status::converged;
+        for (std::size_t i = 0; i < n_; ++i) {
+          const auto sum = Number(u[i] * q[i]).convert_to<double>();
+          if (is_left_behind(sum, problem_.a[i], problem_.mass)) u[i] = rule.scaling(a[i], q[i]);
+        }
         break;
       }
       if (iteration >= options.max_iterations) {

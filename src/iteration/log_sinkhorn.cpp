@@ -84,6 +84,10 @@ Outcome solve_target(const CheckedProblem& problem, Topology& topology, Monitor&
       }
       if (monitor.is_check(iteration) && monitor.small_enough(worse(outcome.error.a, outcome.error.b))) {
         outcome.status = Status::converged;
+        for (std::size_t i = 0; i < n; ++i) {
+          const bool is_behind = is_left_behind(std::exp(f[i] / epsilon + row_sums[i]), problem.a[i], problem.mass);
+          if (is_behind) f[i] = rule.potential(epsilon, problem.a[i], row_sums[i]);
+        }
         break;
       }
       if (iteration >= options.max_iterations) {

@@ -86,6 +86,20 @@ class Kernel {
   return is_reduced(precision) ? 1e15 : 1e100;
 }
 
+/// Lines with less than this share of the mass are iterated as if they had it. In reduced precision: a kernel of 1e38
+/// to 1e-38, the density of the plan, cannot hold what passes between lines of tiny masses; nor can scalings of as
+/// many.
+[[nodiscard]] constexpr double least_share(Precision precision) {
+  // Entries are at most the inverse of this, and scalings at least this times the inverse of the bound above.
+  return is_reduced(precision) ? 1e-20 : 0;
+}
+
+/// Whether products with the kernel are rounded to float32, anew in every round. With mixed they are not: there the
+/// kernel that is stored is exact, as far as rounds can tell.
+[[nodiscard]] constexpr bool has_coarse_products(Precision precision) {
+  return is_reduced(precision) && precision != Precision::mixed;
+}
+
 struct KernelSpec {
   Precision precision = Precision::float64;
   double epsilon = 1;

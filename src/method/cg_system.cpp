@@ -71,7 +71,11 @@ void CgSystem::multiply(KernelAccess& kernel, double damping, std::span<const do
   scaled_.resize(p.size());
   for (std::size_t j = 0; j < p.size(); ++j) scaled_[j] = plan_->column_scale[j] * p[j];
   kernel.weighted(weights_, scaled_, product);
-  for (std::size_t j = 0; j < p.size(); ++j) product[j] = (1 + damping) * p[j] - plan_->column_scale[j] * product[j];
+  // Where there is no mass, products mean nothing and may be infinite.
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    const double scale = plan_->column_scale[j];
+    product[j] = (1 + damping) * p[j] - (scale > 0 ? scale * product[j] : 0);
+  }
   ++products_;
 }
 

@@ -24,6 +24,9 @@ namespace {
 
 /// Once noise was seen, gains up to this many times the slack may be noise alone.
 constexpr double kNoiseAlone = 4;
+/// The same for errors, which do not cancel as terms of the dual value do. A gain is about half the square of an error:
+/// errors can be told from noise long after gains cannot.
+constexpr double kNoiseOfErrors = 64;
 constexpr double kLeastDamping = 1e-5;
 constexpr double kMoreDamping = 8;
 /// Longest step of log v: beyond, the quadratic model has nothing to say.
@@ -168,7 +171,7 @@ void Newton::accept(double dual, double dual_after, double error, double predict
   gain_ = dual_after - dual;
   error_ = error;
   is_assembled_ = false;
-  is_all_noise_ = has_met_noise_ && gain_ <= kNoiseAlone * slack_;
+  is_all_noise_ = has_met_noise_ && gain_ <= kNoiseAlone * slack_ && error_ <= kNoiseOfErrors * slack_;
   wants_step_ = rejected_ <= kRejectionsForFree + accepted_ && !is_all_noise_;
   is_proposal_ = false;
 }

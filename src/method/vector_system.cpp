@@ -29,6 +29,16 @@ constexpr std::size_t kRowsOfDiagonal = 256;
 /// The diagonal is a sum of rounded numbers.
 constexpr double kLeastDiagonal = 1e-15;
 
+/// With tiny masses, squares may be too small for a double.
+double length_of(std::span<const double> p) {
+  double largest = 0;
+  for (const double x : p) largest = std::max(largest, std::abs(x));
+  if (largest == 0) return 0;
+  double squares = 0;
+  for (const double x : p) squares += (x / largest) * (x / largest);
+  return largest * std::sqrt(squares);
+}
+
 /// The inverse of L-BFGS, of pairs (s, H s) where H changes little from pair to pair.
 class SecantInverse {
  public:
@@ -165,11 +175,14 @@ double VectorSystem::precondition(const SecantInverse& inverse, double damping, 
 void VectorSystem::multiply(KernelAccess& kernel, double damping, std::span<const double> p,
                             std::span<double> product) {
   // |B| <= 1: of a vector of length 1, all entries are shares.
-  const double length = std::sqrt(dot(p, p));
+  const double length = length_of(p);
   scaled_.resize(p.size());
-  for (std::size_t j = 0; j < p.size(); ++j) scaled_[j] = column_scale_[j] * (p[j] / length);
+  for (std::size_t j = 0; j < p.size(); ++j) scaled_[j] = length > 0 ? column_scale_[j] * (p[j] / length) : 0;
   kernel.own_weighted(weights_, scaled_, product);
-  for (std::size_t j = 0; j < p.size(); ++j) product[j] = std::clamp(column_scale_[j] * product[j], -1.0, 1.0);
+  // Where there is no mass, products mean nothing and may be infinite.
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    product[j] = column_scale_[j] > 0 ? std::clamp(column_scale_[j] * product[j], -1.0, 1.0) : 0;
+  }
   kernel.add_up_shares(product);
   ++products_;
   --products_left_;

@@ -105,6 +105,24 @@ std::vector<Evaluation> evaluated(const CheckedProblem& problem, Topology& topol
   return evaluations;
 }
 
+/// What the outcomes amount to, evaluated on the costs as given.
+Result concluded(const CheckedProblem& problem, Topology& topology, const Options& options, bool is_cut_short,
+                 std::vector<Outcome>& outcomes) {
+  const std::vector<Evaluation> evaluations = evaluated(problem, topology, options, is_cut_short, outcomes);
+  const double floor = error_floor(topology.clients(), problem, options, outcomes);
+  require_exact_errors(problem, options, floor, evaluations, outcomes);
+  Result result = summarize(problem, options, outcomes, evaluations);
+  result.error_floor = floor;
+  return result;
+}
+
+/// Rounds that open a level count as iterations, however they were made; the first round does not.
+std::uint64_t exchanges_of(const Topology& topology, const AbsorbedSinkhorn& sinkhorn) {
+  const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
+  const auto opened = static_cast<std::uint64_t>(sinkhorn.openings());
+  return topology.exchanges() + levels * topology.exchanges_each_round() - opened * topology.exchanges_each_round();
+}
+
 BlockSettings settings_of_blocks(const KernelEntry& kernel, const KernelSpec& spec, const cpu::Simd& simd,
                                  const Computing& computing, std::size_t targets) {
   const KernelOnBackend* there = kernel.on(computing.backend->name);
@@ -132,11 +150,14 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
                 const Collectives& clients, CountingCommunicator& traffic, int threads, const Computing& computing,
                 Solved& solved) {
   const cpu::Simd& simd = cpu::simd(options.simd);
+  const bool is_in_logs = options.stabilization == Stabilization::log;
   Options effective = options;
   // The log iteration never multiplies by K: no need to store one.
-  if (options.stabilization == Stabilization::log) effective.kernel = KernelKind::online;
+  if (is_in_logs) effective.kernel = KernelKind::online;
   const MethodEntry& method = methods().find(options.method, "`method`");
   if (method.relaxes) effective.passes = Passes::two;
+  const auto with_least = with_least_masses(problem, is_in_logs ? 0 : least_share(options.precision));
+  const CheckedProblem& iterated = with_least ? *with_least : problem;
   StopRequest stop(options.interrupt);
   std::unique_ptr<Topology> topology;
   agree(clients, [&] {
@@ -145,7 +166,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     if (!problem.layout.row_slices.empty()) check_costs(kernel, computing.backend->name, *problem.costs);
     const KernelSpec spec{effective.precision, problem.epsilon, threads, &stop};
     const BlockSettings blocks = settings_of_blocks(kernel, spec, simd, computing, problem.targets);
-    topology = make_topology(entry, {problem, effective, clients, blocks});
+    topology = make_topology(entry, {iterated, effective, clients, blocks});
   });
   OwnSources own{problem.client, *topology};
   const Options checking = with_client_checks(options, traffic, progress_of(own));
@@ -154,7 +175,7 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
   const Pacing pacing{method, differences_kept(options, problem.targets),
                       most_differences_kept(options, problem.targets), simd.sums,
                       clients.size() == 1 && computing.device >= 0};
-  AbsorbedSinkhorn sinkhorn(problem, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
+  AbsorbedSinkhorn sinkhorn(iterated, *topology, traffic, monitor, pacing, safe_scaling(options.precision), threads,
                             stop);
   if (entry.is_asynchronous) own.own_pace = &sinkhorn;
   // Describes the run, whether it finished or lost a client.
@@ -174,34 +195,31 @@ void solve_fast(const CheckedProblem& problem, const Options& options, const Top
     result.delays = delays_seen(problem, topology->delays());
     solved.report.device = computing.device;
     solved.report.compute_seconds = topology->compute_seconds();
-    // Rounds that open a level count as iterations, however they were made; the first round does not.
-    const auto levels = static_cast<std::uint64_t>(sinkhorn.levels());
-    const auto opened = static_cast<std::uint64_t>(sinkhorn.openings());
-    solved.report.exchanges =
-        topology->exchanges() + levels * topology->exchanges_each_round() - opened * topology->exchanges_each_round();
+    solved.report.exchanges = exchanges_of(*topology, sinkhorn);
     solved.report.kernel_bytes = whole_bytes(kernel_bytes_for(effective, shape_of(problem), threads));
     solved.report.iterations = entry.is_asynchronous ? sinkhorn.iterations_made() : result.iterations;
   };
   try {
-    if (options.stabilization == Stabilization::log) {
+    if (is_in_logs) {
       traffic.set_phase(Phase::rounds);
       outcomes = log_sinkhorn(problem, *topology, monitor, stop);
     } else {
       outcomes = sinkhorn.run();
     }
+    to_true_masses(iterated, problem, outcomes);
     traffic.set_phase(Phase::results);
-    const bool is_cut_short =
-        options.stabilization == Stabilization::log ? !stop.is_ignored() : sinkhorn.is_cut_short();
-    const std::vector<Evaluation> evaluations = evaluated(problem, *topology, options, is_cut_short, outcomes);
-    solved.result = summarize(problem, options, outcomes, evaluations);
+    const bool is_cut_short = is_in_logs ? !stop.is_ignored() : sinkhorn.is_cut_short();
+    solved.result = concluded(problem, *topology, options, is_cut_short, outcomes);
     describe(solved.result);
-    solved.result.error_floor = error_floor(clients, problem, options, outcomes);
     if (entry.is_asynchronous) {
       gather_delays(clients, problem, static_cast<std::size_t>(options.max_staleness), *topology->delays(),
                     solved.result);
     }
   } catch (const ClientLost&) {
-    if (outcomes.empty()) outcomes = sinkhorn.so_far();
+    if (outcomes.empty()) {
+      outcomes = sinkhorn.so_far();
+      to_true_masses(iterated, problem, outcomes);
+    }
     if (solved.result.rows == 0) {
       solved.result = summarize(problem, options, outcomes, unknown_evaluations(outcomes.size()));
       solved.result.error_floor = std::numeric_limits<double>::quiet_NaN();

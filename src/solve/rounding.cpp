@@ -42,11 +42,32 @@ double relative_floor(const Collectives& clients, const CheckedProblem& problem,
   return kRoundoff * (4 + std::log(pairs));
 }
 
+/// That a converged plan may have. In the units of the checked problem, floor in those of the given masses.
+double largest_exact_error(const CheckedProblem& problem, const Options& options, double floor) {
+  // Not the entries alone are rounded, but costs (tf32) or exponents (devices, from points): at a small epsilon that
+  // moves the plan by any amount, which is reported.
+  const bool rounds_exponents =
+      is_reduced(options.precision) && options.backend != "cpu" && options.kernel == KernelKind::online;
+  if (rounds_exponents) return std::numeric_limits<double>::max();
+  // In float64, kernels that are stretched or that several targets share have exponents of some hundred (safe_scaling).
+  const double few = is_reduced(options.precision) ? 4 : 64;
+  return problem.mass * options.tolerance + few * std::ldexp(floor, -problem.mass_exponent);
+}
+
 }  // namespace
 
 double error_floor(const Collectives& clients, const CheckedProblem& problem, const Options& options,
                    std::span<const Outcome> outcomes) {
   return problem.as_given(problem.mass * relative_floor(clients, problem, options, outcomes));
+}
+
+void require_exact_errors(const CheckedProblem& problem, const Options& options, double floor,
+                          std::span<const Evaluation> evaluations, std::span<Outcome> outcomes) {
+  const double largest = largest_exact_error(problem, options, floor);
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    const bool is_borne_out = worse(evaluations[k].error.a, evaluations[k].error.b) <= largest;
+    if (outcomes[k].status == Status::converged && !is_borne_out) outcomes[k].status = Status::diverged;
+  }
 }
 
 RestSizes rest_sizes(const CheckedProblem& problem, std::span<const Outcome> outcomes) {

@@ -7,6 +7,7 @@
 #include "fedsinkhorn/options.hpp"
 #include "iteration/outcome.hpp"
 #include "problem/checked_problem.hpp"
+#include "solve/evaluate.hpp"
 
 namespace fedsinkhorn {
 
@@ -14,6 +15,11 @@ namespace fedsinkhorn {
 /// with their rests. In the units of the given masses. Collective.
 [[nodiscard]] double error_floor(const Collectives& clients, const CheckedProblem& problem, const Options& options,
                                  std::span<const Outcome> outcomes);
+
+/// What has converged on the kernel as stored must have converged on the costs as given, to the tolerance and a few
+/// times that floor; else its status becomes `diverged`. One evaluation per outcome.
+void require_exact_errors(const CheckedProblem& problem, const Options& options, double floor,
+                          std::span<const Evaluation> evaluations, std::span<Outcome> outcomes);
 
 /// max |rest| / epsilon of f and of g, over all targets and this client's rows and columns.
 struct RestSizes {

@@ -10,7 +10,7 @@ namespace {
 
 bool all_usable(std::span<const double> scalings, std::span<const double> masses) {
   for (std::size_t i = 0; i < scalings.size(); ++i) {
-    if (masses[i] > 0 && !(scalings[i] > 0 && std::isfinite(scalings[i]))) return false;
+    if (masses[i] > 0 && !is_usable(scalings[i])) return false;
   }
   return true;
 }

@@ -12,8 +12,14 @@ namespace fedsinkhorn {
 struct Extremes {
   double least = std::numeric_limits<double>::infinity();
   double greatest = 0;
-  bool positive_and_finite = true;
+  bool usable = true;  ///< all are finite and have all their digits
 };
+
+/// Of a scaling or a product where there is mass. Below the least normal number digits are lost, then the number
+/// itself.
+[[nodiscard]] inline bool is_usable(double x) {
+  return x >= std::numeric_limits<double>::min() && x < std::numeric_limits<double>::infinity();
+}
 
 /// Over the entries with positive mass.
 [[nodiscard]] inline Extremes extremes(std::span<const double> values, const double* mass) {
@@ -22,7 +28,7 @@ struct Extremes {
     const double x = mass[i] > 0 ? values[i] : 1.0;
     result.least = std::min(result.least, x);
     result.greatest = std::max(result.greatest, x);
-    result.positive_and_finite &= x > 0 && x < std::numeric_limits<double>::infinity();
+    result.usable &= is_usable(x);
   }
   return result;
 }
@@ -40,12 +46,9 @@ struct Judgement {
 [[nodiscard]] inline Judgement judge_scalings(std::span<const double> products, std::span<const double> scalings,
                                               const double* masses, double safe_scaling) {
   const Extremes seen = extremes(products, masses);
-  Judgement judgement{seen.positive_and_finite, seen.greatest > safe_scaling || seen.least < 1 / safe_scaling};
-  // A jump in q can push u = a / q out of the range of a double although q itself is within it.
-  if (judgement.usable && judgement.stretched) {
-    judgement.usable = extremes(scalings, masses).positive_and_finite;
-  }
-  return judgement;
+  // Tiny masses, or a jump in q, can push u = a / q out of the range of a double although q itself is within it.
+  return {seen.usable && extremes(scalings, masses).usable,
+          seen.greatest > safe_scaling || seen.least < 1 / safe_scaling};
 }
 
 }  // namespace fedsinkhorn

@@ -14,6 +14,9 @@ enum class Norm { l1, l2, linf };
 /// order. Both give the same bits for every number of threads (fused: up to three targets).
 enum class Passes { fused, two };
 
+/// converged: the plan of f and g has both marginals on the costs as given, to the tolerance and a few times
+/// Result::error_floor (GPUs, kernels from points in float32 and tf32: on the costs as rounded).
+/// diverged: potentials grow without bound, or only the kernel as stored has converged.
 /// client_lost: a client stopped answering and the others ended without it (see ClientLost).
 /// budget_spent: a private run has made its releases (see PrivacyReport).
 /// sums_limit: going on would have shown more sums than Options::most_sums (see SumsReport).

@@ -93,21 +93,29 @@ TEST(ExtremeMasses, LevelsLeadOutOfRoundsInTheLogDomain) {
 }
 
 /// Columns without mass beside tiny ones: products there are not numbers, and secure sums take nothing else.
-TEST(ExtremeMasses, ColumnsThatATargetDoesNotHaveAreLeftOut) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+OwnedProblem with_columns_left_out(std::uint64_t seed) {
+  Random random(seed);
+  const double deepest = random.uniform(10, 60);
+  OwnedProblem owned = testing::random_problem(6, 7, random.uniform() < 0.5 ? 4e-5 : 1e-5, seed, 3);
+  for (double& mass : owned.a) mass = std::pow(10.0, -deepest * random.uniform());
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double low = std::pow(10.0, -deepest * random.uniform());
+    for (std::size_t j = 0; j < owned.m; ++j) owned.b[3 * j + k] = random.uniform() < 0.5 ? 1 : low;
+    if (k > 0) owned.b[3 * random.below(owned.m) + k] = 0;
+    testing::normalise(owned.b, k, 3);
+  }
+  testing::normalise(owned.a);
+  return owned;
+}
+
+TEST(ExtremeMasses, SecureSumsLeaveOutColumnsThatATargetDoesNotHave) {
+  for (const std::uint64_t seed : {16, 21, 55, 57, 72, 81, 84, 88, 96}) {
     SCOPED_TRACE(seed);
-    OwnedProblem owned = testing::random_problem(7, 8, 3e-5, seed, 3);
-    const OwnedProblem deep = deep_problem(7, 8, 250, 1, seed);
-    owned.a = deep.a;
-    for (std::size_t j = 0; j < owned.m; ++j) {
-      owned.b[3 * j] = deep.b[j];
-      if (j % 3 == seed % 3) owned.b[3 * j + 1] = 0;
-    }
-    for (const std::size_t k : {0, 1}) testing::normalise(owned.b, k, 3);
     Options options = with(Precision::float64);
     options.clients = 3;
     options.policy = "sums";
-    const Result result = solve(owned.view(), options);
+    options.max_iterations = 2000;
+    const Result result = solve(with_columns_left_out(seed).view(), options);
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_LE(exact_error(result), 1.01e-9);
   }
@@ -160,12 +168,14 @@ TEST_P(CoarseKernel, ConvergesOnTheCostsAsGiven) {
 /// Levels that are solved too roughly lead Newton's method astray, and what cannot be told from the noise of the dual
 /// value is not yet the noise of the error.
 TEST_P(CoarseKernel, TakesAboutTheIterationsOfFloat64) {
-  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
-    SCOPED_TRACE(seed);
-    const OwnedProblem owned =
-        seed % 2 == 0 ? deep_problem(9, 10, 8, 2e-6, seed) : testing::point_problem(30, 26, 4e-6, seed);
-    const Result exact = solve(owned.view(), with(Precision::float64, tolerance()));
-    const Result result = solve(owned.view(), with(GetParam(), tolerance()));
+  constexpr double kEpsilon = 2e-6;
+  std::vector<OwnedProblem> problems = {testing::point_problem(44, 40, kEpsilon, 44)};
+  for (const std::uint64_t seed : {10, 76, 79, 91}) problems.push_back(testing::random_problem(44, 40, kEpsilon, seed));
+  for (const std::uint64_t seed : {2, 4, 120}) problems.push_back(deep_problem(9, 10, 8, kEpsilon, seed));
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    SCOPED_TRACE(k);
+    const Result exact = solve(problems[k].view(), with(Precision::float64, tolerance()));
+    const Result result = solve(problems[k].view(), with(GetParam(), tolerance()));
     ASSERT_EQ(exact.status, Status::converged);
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_LE(result.iterations, 3 * exact.iterations);

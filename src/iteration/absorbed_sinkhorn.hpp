@@ -93,13 +93,21 @@ class AbsorbedSinkhorn {
     bool is_usable = false;     ///< if false, only phi_, psi_ and x_ have changed
     bool is_stretched = false;  ///< absorbing now is advisable
     double gain = 0;            ///< KL(b || columns) before the column half-step, worst target
+    double dual = 0;            ///< see Arrival; of all targets
     std::vector<Note> notes;
   };
   [[nodiscard]] double opening_grid(std::span<const double> psi) const;
   [[nodiscard]] Opening opening_round(double grid, std::span<const double> log_rows);
+  [[nodiscard]] ExactSum dual_value(std::span<const double> u, std::span<const double> v, const double* b) const;
   [[nodiscard]] bool open_first_round();
-  [[nodiscard]] std::optional<double> open_around(std::span<const double> psi, std::span<const double> phi,
-                                                  Deviations columns);
+  /// The state at the start of a level.
+  struct Arrival {
+    double gain = 0;        ///< KL(b || columns) before the column half-step
+    double dual = 0;        ///< <f, a> + <g, b> after it, in units of epsilon; while a given start is judged
+    bool is_built = false;  ///< the kernel is built and v is shared
+  };
+  [[nodiscard]] std::optional<Arrival> open_around(std::span<const double> psi, std::span<const double> phi,
+                                                   Deviations columns);
   void round();
   [[nodiscard]] bool round_within_most_sums();
   void half_steps();
@@ -140,11 +148,6 @@ class AbsorbedSinkhorn {
   [[nodiscard]] std::vector<bool> far_from_middle(const Deviations& rows, const Deviations& columns) const;
   void set_apart(const std::vector<bool>& leaves, Deviations& rows, Deviations& columns,
                  const std::function<Outcome(std::size_t)>& as_it_stands);
-  /// The state at the start of a level.
-  struct Arrival {
-    double gain = 0;        ///< KL(b || columns) before the column half-step
-    bool is_built = false;  ///< the kernel is built and v is shared
-  };
   /// in_spite_of_stop: potentials are needed even though a stop was requested. The round is then done in the log
   /// domain, since a round that builds a kernel would be abandoned.
   Arrival relocate(std::span<const double> psi, Deviations& columns, double epsilon, bool in_spite_of_stop,

@@ -141,7 +141,7 @@ void AbsorbedSinkhorn::start_from_given() {
   iteration_ = checked_ = made_here_ = 1;
   Arrival arrival = start_at_level(true);
   for (Move move{}; active() > 0 && !stop_ && iteration_ < monitor_.options().max_iterations;) {
-    move = annealing_.after_opening(rounds(), arrival.gain);
+    move = annealing_.after_opening(rounds(), arrival.gain, 0, arrival.dual);
     if (move == Move::stay) break;
     ++iteration_;
     ++made_here_;
@@ -335,7 +335,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate(std::span<const double> psi
   topology_.set_epsilon(epsilon_);
   if (active() == 0) return {};
   if (!in_spite_of_stop) {
-    if (const auto gain = open_around(psi, phi, columns)) return {*gain, true};
+    if (const auto arrival = open_around(psi, phi, columns)) return *arrival;
   }
   return relocate_in_logs(psi, phi, rows, columns);
 }
@@ -360,7 +360,8 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate_in_logs(std::span<const dou
   }
   LogSums sums = log_half_steps(g);
 
-  ExactSum gain;
+  std::array<ExactSum, 2> sums_of_all;  // the gain, and the dual value
+  auto& [gain, dual] = sums_of_all;
   for (std::size_t i = 0; i < n_; ++i) {
     sums.rows[i] = std::log(problem_.a[i]) + (phi[i] - phi_[i]) / epsilon_;
   }
@@ -370,7 +371,13 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate_in_logs(std::span<const dou
     if (mean_b[j] > 0) gain.add(mean_b[j] * residual);
     sums.columns[j] = mean_b[j] > 0 ? mean_b[j] * std::exp(-residual) : 0.0;
   }
-  add_up_of_all(topology_.clients(), {&gain, 1});
+  if (annealing_.is_judging_start()) {
+    for (std::size_t i = 0; i < n_; ++i) dual.add(problem_.a[i] * (phi_[i] / epsilon_ + std::log(problem_.a[i])));
+    for (std::size_t j = 0; j < m_; ++j) {
+      if (mean_b[j] > 0) dual.add(mean_b[j] * (psi_[j] / epsilon_ + std::log(mean_b[j])));
+    }
+  }
+  add_up_of_all(topology_.clients(), std::span(sums_of_all).first(annealing_.is_judging_start() ? 2 : 1));
   const Norm norm = monitor_.options().norm;
   std::array<ErrorPart, 2> errors = {error_part(norm, sums.rows.data(), problem_.a.data(), n_),
                                      error_part(norm, sums.columns.data(), mean_b.data(), m_)};
@@ -379,7 +386,7 @@ AbsorbedSinkhorn::Arrival AbsorbedSinkhorn::relocate_in_logs(std::span<const dou
   if (monitor_.is_check(iteration_) && !std::isnan(worse(met.a, met.b))) record(iteration_, met);
   checked_ = iteration_;
   adopt(rows, columns);
-  return {gain.total(), false};
+  return {sums_of_all[0].total(), sums_of_all[1].total(), false};
 }
 
 }  // namespace fedsinkhorn

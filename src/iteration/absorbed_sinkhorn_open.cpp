@@ -34,6 +34,16 @@ double AbsorbedSinkhorn::opening_grid(std::span<const double> psi) const {
   return std::isfinite(of_all) ? exact_grid(of_all) : kInfinity;
 }
 
+// <f, a> + <g, b> of this client's rows and columns, in units of epsilon.
+ExactSum AbsorbedSinkhorn::dual_value(std::span<const double> u, std::span<const double> v, const double* b) const {
+  ExactSum sum;
+  for (std::size_t i = 0; i < n_; ++i) sum.add(problem_.a[i] * (phi_[i] / epsilon_ + std::log(u[i])));
+  for (std::size_t j = 0; j < m_; ++j) {
+    if (b[j] > 0) sum.add(b[j] * (psi_[j] / epsilon_ + std::log(v[j])));
+  }
+  return sum;
+}
+
 // Starts from x_, around psi_. log_rows: f / epsilon, where f is the current estimate of the row potentials; used for
 // the error at the start of the round.
 AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span<const double> log_rows) {
@@ -43,7 +53,7 @@ AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span
   opening.notes.resize(active());
   topology_.open(psi_, grid);
   share(x_, opening.notes);
-  if (stop_) return {true, false, 0, {}};
+  if (stop_) return {true, false, 0, 0, {}};
   half_steps();
   ++openings_;
   std::ranges::copy(topology_.opened(), phi_.begin());
@@ -71,17 +81,20 @@ AbsorbedSinkhorn::Opening AbsorbedSinkhorn::opening_round(double grid, std::span
     for (std::size_t j = 0; j < m_; ++j) {
       if (b(k)[j] > 0) note.sums[0].add(b(k)[j] * std::log(v_next_[k * m_ + j] / x_[k * m_ + j]));
     }
+    if (annealing_.is_judging_start())
+      note.sums.push_back(dual_value(part(u_next_, k, n_), part(v_next_, k, m_), b(k)));
     opening.notes[k] = std::move(note);
   }
   share(v_next_, opening.notes);
   log_seconds_ = std::max(log_seconds_, 2 * timer.seconds());
-  if (stop_) return {true, false, 0, {}};
+  if (stop_) return {true, false, 0, 0, {}};
 
   opening.is_usable = true;
   for (const Note& note : opening.notes) {
     opening.is_usable &= !note.has(Note::kUnusable);
     opening.is_stretched |= note.has(Note::kStretched);
     opening.gain = std::max(opening.gain, note.sums[0].total());
+    if (note.sums.size() > 1) opening.dual += note.sums[1].total();
   }
   if (!opening.is_usable) return opening;
   std::swap(u_, u_next_);
@@ -109,9 +122,10 @@ bool AbsorbedSinkhorn::open_first_round() {
 }
 
 // Starts from psi, the centre of the targets, and their deviations from it. phi: the current centre of the row
-// potentials. Returns the gain, or nothing if the log domain is needed.
-std::optional<double> AbsorbedSinkhorn::open_around(std::span<const double> psi, std::span<const double> phi,
-                                                    Deviations columns) {
+// potentials. Returns nothing if the log domain is needed.
+std::optional<AbsorbedSinkhorn::Arrival> AbsorbedSinkhorn::open_around(std::span<const double> psi,
+                                                                       std::span<const double> phi,
+                                                                       Deviations columns) {
   const double grid = opening_grid(psi);
   if (!std::isfinite(grid)) return std::nullopt;
   for (std::size_t j = 0; j < m_; ++j) psi_[j] = round_to_grid(psi[j], grid);
@@ -120,7 +134,7 @@ std::optional<double> AbsorbedSinkhorn::open_around(std::span<const double> psi,
   for (std::size_t i = 0; i < n_; ++i) log_rows[i] = std::log(problem_.a[i]) + phi[i] / epsilon_;
   for (std::size_t k = 0; k < active(); ++k) columns.write_scalings(k, part(x_, k, m_));
   const Opening opening = opening_round(grid, log_rows);
-  if (stop_) return 0;
+  if (stop_) return Arrival{0, 0, true};
   if (!opening.is_usable) return std::nullopt;
   const Norm norm = monitor_.options().norm;
   MarginalErrors met;
@@ -131,7 +145,7 @@ std::optional<double> AbsorbedSinkhorn::open_around(std::span<const double> psi,
   if (monitor_.is_check(iteration_)) record(iteration_, met);
   checked_ = iteration_;
   if (opening.is_stretched) build_around_scalings();
-  return opening.gain;
+  return Arrival{opening.gain, opening.dual, true};
 }
 
 }  // namespace fedsinkhorn

@@ -26,6 +26,7 @@ void Annealing::start_high() {
 void Annealing::start_from_given() {
   epsilon_ = last_;
   is_given_ = is_unjudged_ = first_ > 0;
+  given_.reset();
 }
 
 void Annealing::be_thorough() {
@@ -46,8 +47,8 @@ Move Annealing::after_round(std::int64_t iteration, double gain, double error, s
   return descend(iteration, products);
 }
 
-Move Annealing::after_opening(std::int64_t iteration, double gain, std::int64_t products) {
-  if (is_unjudged_) return judge_start(iteration, gain);
+Move Annealing::after_opening(std::int64_t iteration, double gain, std::int64_t products, double dual) {
+  if (is_unjudged_) return judge_start(iteration, {gain, dual});
   if (jump_ > 1 && gain > kFar * mass_ && iteration + products < budget_) return step_back(iteration, products);
   if (!is_last() && is_done(iteration, gain, 0, products)) return descend(iteration, products);
   if (jump_ > 1) best_before_ = gain;
@@ -82,19 +83,28 @@ bool Annealing::is_done(std::int64_t iteration, double gain, double error, std::
 }
 
 // The round has raised the dual value by epsilon times the gain, a cost: about as much as the potentials are off. At
-// that epsilon they are a good start.
-Move Annealing::judge_start(std::int64_t iteration, double gain) {
-  const double off = epsilon_ * gain / mass_;
-  if (gain > kFar * mass_ && off > kUseful * first_) {
+// that epsilon they are a good start. Unless it is near, the start from g = 0 is tried as well, for one iteration: the
+// given one is used if it is ahead by more than it has still gained. (Methods that begin with the first level have
+// nothing to compare with.)
+Move Annealing::judge_start(std::int64_t iteration, const FirstRound& round) {
+  const bool is_other = given_.has_value();  // this round was that from g = 0
+  const FirstRound given = is_other ? *std::exchange(given_, std::nullopt) : round;
+  const bool is_worse = is_other && !(given.dual - round.dual >= given.gain);
+  const double off = epsilon_ * given.gain / mass_;
+  const bool is_useless = is_worse || (given.gain > kFar * mass_ && off > kUseful * first_);
+  if (is_useless) {
     is_given_ = is_unjudged_ = false;
     is_trying_ = needs_levels() && !is_always_thorough_;
     enter(needs_levels() && is_always_thorough_ ? first_ : last_, iteration);
+    return is_other ? Move::stay : Move::drop;
+  }
+  if (!is_other && is_last() && !is_always_thorough_ && given.gain > kSure * mass_) {
+    given_ = given;
     return Move::drop;
   }
-  is_unjudged_ = gain > kNear * mass_;
-  if (!is_unjudged_) return Move::stay;
-  enter(std::max(off, epsilon_ / ratio_), iteration);
-  return Move::again;
+  is_unjudged_ = given.gain > kNear * mass_;
+  if (is_unjudged_) enter(std::max(off, epsilon_ / ratio_), iteration);
+  return is_unjudged_ || is_other ? Move::again : Move::stay;
 }
 
 Move Annealing::descend(std::int64_t iteration, std::int64_t products) {
@@ -139,6 +149,7 @@ void Annealing::resume(double epsilon, std::int64_t iteration) {
 void Annealing::begin_again(double epsilon, std::int64_t iteration) {
   resume(epsilon, iteration);
   has_started_over_ = is_given_ = is_unjudged_ = false;
+  given_.reset();
   if (is_always_thorough_) return;
   is_trying_ = is_last() && needs_levels();
   budget_ = rough_budget_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace fedsinkhorn {
 
@@ -35,12 +36,16 @@ class Annealing {
   /// Whether a given start is still what this run continues from.
   [[nodiscard]] bool is_from_given() const { return is_given_; }
 
+  /// Whether it is not yet decided where a given start leads.
+  [[nodiscard]] bool is_judging_start() const { return is_unjudged_; }
+
   /// Rounds at this level.
   [[nodiscard]] std::int64_t rounds_here(std::int64_t iteration) const { return iteration - entered_; }
   /// Call after every round of a level but the first. error: the L1 error, if it is known.
   [[nodiscard]] Move after_round(std::int64_t iteration, double gain, double error = 0, std::int64_t products = 0);
-  /// Call after the first round of a level that is opened after a move, or from a given start.
-  [[nodiscard]] Move after_opening(std::int64_t iteration, double gain, std::int64_t products = 0);
+  /// Call after the first round of a level that is opened after a move, or from a given start. dual: the dual value
+  /// then in units of epsilon, up to a constant; while is_judging_start().
+  [[nodiscard]] Move after_opening(std::int64_t iteration, double gain, std::int64_t products = 0, double dual = 0);
   /// For rounds of which after_round() is not told one by one. Returns whether it should be.
   [[nodiscard]] bool wants_to_move(std::int64_t iteration, double gain);
   /// Whether a level that goes slowly may still be left for another.
@@ -65,7 +70,10 @@ class Annealing {
   [[nodiscard]] bool is_watching() const { return is_trying_ || jump_ > 1; }
   [[nodiscard]] bool is_done(std::int64_t iteration, double gain, double error, std::int64_t products) const;
   [[nodiscard]] bool watch(std::int64_t iteration, double gain);
-  [[nodiscard]] Move judge_start(std::int64_t iteration, double gain);
+  struct FirstRound {
+    double gain = 0, dual = 0;
+  };
+  [[nodiscard]] Move judge_start(std::int64_t iteration, const FirstRound& round);
   Move descend(std::int64_t iteration, std::int64_t products);
   Move step_back(std::int64_t iteration, std::int64_t products);
   void leap(std::int64_t iteration, std::int64_t products);
@@ -94,6 +102,8 @@ class Annealing {
   static constexpr double kFar = 0.1;
   /// From a given start whose first round gains no more, the level is within reach.
   static constexpr double kNear = 1;
+  /// One that gains no more is not compared with g = 0.
+  static constexpr double kSure = 1e-3;
   /// A given start that is further off than this share of the first level saves too few levels.
   static constexpr double kUseful = 0.03;
 
@@ -112,8 +122,9 @@ class Annealing {
   bool has_started_over_ = false;
   bool is_always_thorough_ = false;
   bool is_coarse_ = false;
-  bool is_given_ = false;     // the start, and it is in use
-  bool is_unjudged_ = false;  // so far
+  bool is_given_ = false;            // the start, and it is in use
+  bool is_unjudged_ = false;         // so far
+  std::optional<FirstRound> given_;  // while g = 0 is tried
   std::int64_t look_again_ = kPatience;
   double best_ = kNothingYet;  // smallest gain since the last look
   double best_before_ = kNothingYet;

@@ -7,6 +7,7 @@ TEST_JOBS ?= $(shell expr 3 \* $$(nproc))
 # For test-simd; by default all that this machine has, but for the best, which 'make test' runs.
 SIMD_VARIANTS ?=
 TORTURE_CASES ?= 2000
+TORTURE_HARD ?= 5000
 TORTURE_SEED ?= 1
 PREFIX ?= /usr/local
 # E.g. BENCH_ARGS='dense online --json bench.json'; see build/fedsinkhorn-bench --help.
@@ -79,11 +80,13 @@ wheel: packages-program packages-python ## A wheel that carries its libraries, i
 	FEDSINKHORN_CMAKE_ARGS="$(WHEEL_ARGS)" FEDSINKHORN_BUILD_FOLDER=build-wheel \
 	  $(PYTHON) -m pip wheel . --no-build-isolation --no-deps --no-index --wheel-dir dist
 
-torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference
+torture: torture-build ## Solve TORTURE_CASES=2000 random problems and hold them against a slow reference; 5,000 hard ones
 	build/fedsinkhorn-torture --cases $(TORTURE_CASES) --seed $(TORTURE_SEED) --program build/fedsinkhorn
+	build/fedsinkhorn-torture --family hard --cases $(TORTURE_HARD) --seed $(TORTURE_SEED) --program build/fedsinkhorn
 
-torture-quick: torture-build ## The same with 150 problems
+torture-quick: torture-build ## The same with 150 problems of each kind
 	build/fedsinkhorn-torture --cases 150 --seed $(TORTURE_SEED) --program build/fedsinkhorn
+	build/fedsinkhorn-torture --family hard --cases 150 --seed $(TORTURE_SEED)
 
 CHAOS_SEED ?= 1
 chaos: with-tests ## 60 random kills and stops of runs under mpirun (CHAOS_SEED=1)

@@ -17,10 +17,14 @@ enum class Outcome {
   slower_than_plain  ///< the same, where plain Sinkhorn would have converged: an acceleration that stalls
 };
 
+/// Of a solve from a given g, beside one without it.
+enum class Start { none, fine, slower };
+
 struct Verdict {
   Outcome outcome = Outcome::right;
   std::vector<std::string> complaints;  ///< none: nothing is wrong
   std::int64_t iterations = 0;
+  Start start = Start::none;
 };
 
 /// plan: what the program says the plan is, targets x n x m; empty: not looked at.

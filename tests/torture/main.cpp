@@ -96,7 +96,8 @@ class Tally {
   void add(const Case& it, const Verdict& verdict) {
     const std::scoped_lock lock(mutex_);
     ++counts_[verdict.outcome];
-    std::int64_t& most = most_iterations_[it.options.policy];
+    ++starts_[verdict.start];
+    std::int64_t& most = most_iterations_[it.options.topology == "grid" ? "grid" : it.options.policy];
     most = std::max(most, verdict.iterations);
     if (verdict.complaints.empty()) return;
     ++failures_;
@@ -112,7 +113,11 @@ class Tally {
         counts_[Outcome::right], counts_[Outcome::refused],
         counts_[Outcome::not_converged] + counts_[Outcome::slower_than_plain], counts_[Outcome::slower_than_plain],
         failures_);
-    std::cout << "most iterations under each policy:";
+    if (starts_.size() > 1) {
+      std::cout << fmt::format("{} given starts, {} of them took more than 1.1 times the iterations of none, and 2\n",
+                               starts_[Start::fine] + starts_[Start::slower], starts_[Start::slower]);
+    }
+    std::cout << "most iterations under each policy, and on grids:";
     for (const auto& [policy, most] : most_iterations_) std::cout << ' ' << policy << ' ' << most;
     std::cout << '\n';
     return failures_;
@@ -121,6 +126,7 @@ class Tally {
  private:
   std::mutex mutex_;
   std::map<Outcome, std::uint64_t> counts_;
+  std::map<Start, std::uint64_t> starts_;
   std::map<std::string, std::int64_t> most_iterations_;
   std::uint64_t failures_ = 0;
 };

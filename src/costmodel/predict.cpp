@@ -179,8 +179,8 @@ void add_bytes(const TopologyEntry& topology, const SolveShape& shape, const Opt
   prediction.messages_per_iteration = all.messages;
 }
 
-/// Inputs that stay in memory: points, costs that were converted, and costs that a computed kernel reads again and again. Of costs that are stored
-/// as a kernel, the system takes the pages back.
+/// Inputs that stay in memory: points, costs that were converted, and costs that a computed kernel reads again and
+/// again. Of costs that are stored as a kernel, the system takes the pages back.
 double input_bytes(const SolveShape& shape, const Options& options, double entries) {
   if (shape.dimension > 0) return 8.0 * static_cast<double>((shape.rows + shape.columns) * shape.dimension);
   if (shape.held_bytes > 0) return static_cast<double>(shape.held_bytes);

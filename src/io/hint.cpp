@@ -102,6 +102,8 @@ bool look_transposed(const Result& result) {
 /// KL(P | a b' / mass), relative to the mass, is less than 2 d^2 for d = 5 % of the mass (Pinsker's inequality).
 bool is_nearly_the_product(const Result& result, double epsilon) {
   if (result.status != Status::converged || result.rows < 2 || result.columns < 2) return false;
+  // At a small epsilon it is the masses that leave no choice: nearly all of them on one line.
+  if (epsilon < 0.01 * result.largest_cost) return false;
   constexpr double near = 2 * 0.05 * 0.05;
   const double mass = result.mass * static_cast<double>(result.targets);
   const double price = (result.cost.kl_objective - result.cost.linear) / (epsilon * mass);

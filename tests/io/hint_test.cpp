@@ -144,6 +144,14 @@ TEST(Doubts, APlanThatCanOnlyBeAProductIsNone) {
   EXPECT_TRUE(doubts_about_problem(result, 1).empty());
 }
 
+TEST(Doubts, MassesThatLeaveNoChoiceAreNone) {
+  Result result = near_the_product(0, 1, 0.01);
+  result.largest_cost = 0.5;
+  EXPECT_EQ(doubts_about_problem(result, 0.01).size(), 1U);
+  result.largest_cost = 1000;
+  EXPECT_TRUE(doubts_about_problem(result, 0.01).empty());
+}
+
 TEST(Doubts, WhatRoundingHidesIsNone) {
   // epsilon is so small that the costs' last digits are larger than the entropy.
   EXPECT_TRUE(doubts_about_problem(near_the_product(0, 1, 1e-15), 1e-15).empty());

@@ -317,9 +317,7 @@ void compare_with_cold_start(const Case& it, const Result& warm, Verdict& verdic
   cold.initial_g.clear();
   const std::int64_t iterations = solve(cold.problem(), cold.options).iterations;
   verdict.start = 10 * warm.iterations <= 11 * iterations + 20 ? Start::fine : Start::slower;
-  // Without Newton's method, which a grid does not have, or with few digits acceleration is erratic.
-  if (it.options.topology == "grid" || is_reduced(it.options.precision) || warm.iterations <= 4 * iterations + 40)
-    return;
+  if (it.most_iterations == 0 || warm.iterations <= 4 * iterations + 40) return;
   verdict.complaints.push_back(fmt::format("the start costs {} iterations instead of {}", warm.iterations, iterations));
 }
 

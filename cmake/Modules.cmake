@@ -21,9 +21,15 @@ function(fedsinkhorn_private_settings target)
   endif()
 endfunction()
 
-# For what runs no inner loops: optimising it takes time and gains none.
+# For what runs no inner loops: optimising it takes time and gains none. Tests that compute little by themselves are not
+# optimised at all.
+#   fedsinkhorn_compile_fast(target [level])
 function(fedsinkhorn_compile_fast target)
-  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>
+  set(level 1)
+  if(ARGC GREATER 1)
+    set(level ${ARGV1})
+  endif()
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O${level}>
                                            $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O0>)
 endfunction()
 

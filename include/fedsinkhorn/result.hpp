@@ -207,16 +207,16 @@ struct Result {
   /// Of the finite ones, in absolute value; 0 where it is not known (policy private). With points it is that of a pair
   /// that is nearly the farthest.
   double largest_cost = 0;
-  bool largest_cost_is_bound = false;  ///< it may be several times too large: points in parts, or policy sums
-  std::size_t first_row = 0;           ///< first row in f
-  std::size_t first_column = 0;        ///< first column in g; not 0 only where a client was lost
-  std::vector<double> f;               ///< rows x targets, row-major
-  std::vector<double> g;               ///< columns x targets, row-major
+  std::size_t first_row = 0;     ///< first row in f
+  std::size_t first_column = 0;  ///< first column in g; not 0 only where a client was lost
+  std::vector<double> f;         ///< rows x targets, row-major
+  std::vector<double> g;         ///< columns x targets, row-major
   /// What rounding the potentials to float64 left out: f + f_rest has about twice the digits. The plan needs them when
   /// epsilon is tiny compared with the potentials.
   std::vector<double> f_rest;
   std::vector<double> g_rest;
   bool rests_matter = false;  ///< rounding f and g to float64 alone would cost more than a tenth of the tolerance
+  bool largest_cost_is_bound = false;  ///< it may be several times too large: points in parts, or policy sums
   /// Upper bound on the L1 marginal error caused by leaving out the rests; worst target.
   double rounding_error = 0;
 
